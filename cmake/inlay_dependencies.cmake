@@ -1,0 +1,12 @@
+# Everything comes from Debian 12; scripts/install-dependencies names the packages.
+find_package(Threads REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
+if(INLAY_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,29 @@
+# Flags that every target of the project gets.
+add_library(inlay_flags INTERFACE)
+target_compile_options(inlay_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+# TRY is a statement expression, which -Wpedantic only tolerates behind __extension__.
+target_include_directories(inlay_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+if(INLAY_SANITIZE)
+  target_compile_options(inlay_flags INTERFACE -fsanitize=${INLAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(inlay_flags INTERFACE -fsanitize=${INLAY_SANITIZE})
+endif()
+
+# inlay_module(NAME DEPENDS library...): the layer in this folder. Every *.cc is a source; every *_test.cc goes into the
+# folder's test program, so a new file needs no edit here.
+function(inlay_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 module "" "" "DEPENDS")
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(NOT sources)
+    return()
+  endif()
+  add_library(inlay_${name} OBJECT ${sources})
+  target_link_libraries(inlay_${name} PUBLIC inlay_flags ${module_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY INLAY_MODULES inlay_${name})
+  if(INLAY_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    set_property(GLOBAL APPEND PROPERTY INLAY_TEST_PROGRAMS ${name}_test)
+  endif()
+endfunction()

@@ -1,0 +1,97 @@
+// A loaded model that embeds texts: tokenizer, encoder and the modules after it, behind one class.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/model_spec.h"
+#include "tokenizer/tokenizer.h"
+
+namespace inlay {
+
+// The precision of the linear layers and of the embedding tables.
+enum class Precision : uint8_t { kAuto, kFloat32, kBFloat16, kFloat16, kInt8 };
+std::string_view precision_name(Precision precision);
+std::optional<Precision> precision_from_name(std::string_view name);
+
+enum class Normalize : uint8_t { kAuto, kOn, kOff };  // auto: as the folder's modules say
+
+struct EngineOptions {
+  std::filesystem::path model;
+  Precision dtype = Precision::kAuto;
+  int threads = 0;                // 0: what affinity and the cgroup grant
+  std::optional<int> max_length;  // at most what the model's positions allow
+  TruncationSide truncate_side = TruncationSide::kRight;
+  std::optional<std::string> prompt;  // put before every text; excludes prompt_name
+  std::optional<std::string> prompt_name;
+  std::optional<Pooling> pooling;  // instead of the folder's
+  Normalize normalize = Normalize::kAuto;
+  std::optional<int> dimensions;  // keep this many leading numbers of each vector (before normalising)
+  bool escape_special_tokens = false;
+};
+
+// One text, tokenised and checked, ready to run.
+struct TokenizedText {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> type_ids;  // empty when all are 0
+  int prompt_tokens = 0;          // leading tokens left out of pooling (include_prompt: false)
+  bool truncated = false;
+};
+
+// Memory that one lane works in. A lane belongs to one thread at a time; lanes share nothing that is written.
+class EngineLane;
+
+// Thread-safe: all const functions may be called from any thread.
+class Engine {
+ public:
+  static Result<Engine> load(const EngineOptions& options);
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  const ModelSpec& spec() const;
+  const Tokenizer& tokenizer() const;
+  Precision precision() const;   // never kAuto
+  std::string_view isa() const;  // the kernel table in use: "avx512_bf16", ...
+  int dimensions() const;        // of the vectors that come out
+  int max_length() const;
+  int threads() const;
+  // Bytes of the packed weights and tables held in memory.
+  uint64_t weight_bytes() const;
+  // Multiply-adds times two of a forward pass over texts of these lengths (linear layers and attention).
+  double flop(std::span<const int> lengths) const;
+
+  // Prompt, tokenizer and truncation as the options say.
+  Result<TokenizedText> tokenize(std::string_view text) const;
+  // Ids used as given, nothing added. Every id must be in [0, vocab_size), and the length in [1, max_length].
+  Result<TokenizedText> from_ids(std::span<const int64_t> ids) const;
+
+  // Embeds `texts` with every thread of the engine; result i belongs to texts[i]; each text has its own error.
+  // Texts are batched by length; vectors do not depend on the batching. Calls from several threads take turns.
+  std::vector<Result<std::vector<float>>> embed(std::span<const TokenizedText> texts) const;
+
+  // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
+  // status[i] is set for a text whose vector is not finite.
+  std::unique_ptr<EngineLane> make_lane() const;
+  void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
+  // Most tokens that one batch should hold: more gains no speed and costs cache.
+  int max_batch_tokens() const;
+
+ private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Groups texts of similar length: each group holds at most `max_batch_tokens` tokens (or one longer text). Returns indices into
+// `lengths`, longest texts first, so that the last batches are the small ones.
+std::vector<std::vector<uint32_t>> plan_batches(std::span<const int> lengths, int max_batch_tokens);
+
+}  // namespace inlay

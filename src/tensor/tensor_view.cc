@@ -1,0 +1,36 @@
+#include "tensor/tensor_view.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "tensor/half.h"
+
+namespace inlay {
+namespace {
+
+template <class Stored, class Convert>
+void convert_each(const std::byte* source, std::span<float> out, Convert convert) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    Stored value;
+    std::memcpy(&value, source + i * sizeof(Stored), sizeof(Stored));
+    out[i] = convert(value);
+  }
+}
+
+}  // namespace
+
+std::string shape_text(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+Result<> to_float(const TensorView& tensor, int64_t begin, std::span<float> out) {
+  INLAY_CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.element_count(), "range inside the tensor");
+  const std::byte* source = tensor.bytes.data() + static_cast<size_t>(begin) * dtype_bits(tensor.dtype) / 8;
+  switch (tensor.dtype) {
+    case DType::kF32: std::memcpy(out.data(), source, out.size_bytes()); return {};
+    case DType::kBF16: convert_each<uint16_t>(source, out, bf16_to_float); return {};
+    case DType::kF16: convert_each<uint16_t>(source, out, fp16_to_float); return {};
+    case DType::kF64: convert_each<double>(source, out, [](double value) { return static_cast<float>(value); }); return {};
+    default: return fail(ErrorCode::kUnsupported, "tensor of type {}, wanted F32, F16, BF16 or F64", dtype_name(tensor.dtype));
+  }
+}
+
+}  // namespace inlay

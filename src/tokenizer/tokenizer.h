@@ -1,0 +1,76 @@
+// Text to token ids, exactly as Hugging Face `tokenizers` does it for the same folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace inlay {
+
+enum class TruncationSide : uint8_t {
+  kRight,  // keep the head of the text
+  kLeft,   // keep the tail
+  kNone,   // a text that is too long is kTooLarge
+};
+
+struct EncodeOptions {
+  // Most ids to return, special tokens included. Must exceed the special tokens the template adds.
+  int max_length = 512;
+  TruncationSide truncation = TruncationSide::kRight;
+  bool add_special_tokens = true;
+  // Treats special tokens spelt out in the text ("[SEP]") as plain text. Off is parity with the reference.
+  bool escape_special_tokens = false;
+};
+
+struct Encoding {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> type_ids;  // token types; empty when all are 0
+  bool truncated = false;
+};
+
+// Immutable after loading; every const function may be called from any number of threads at once.
+class Tokenizer {
+ public:
+  // Reads tokenizer.json, or vocab.txt and its companions where there is none, with the overrides of tokenizer_config.json
+  // (do_lower_case, strip_accents, tokenize_chinese_chars) that transformers applies. `truncation` and `padding` blocks of the
+  // file are ignored, as transformers does. `lower_case_first` lower-cases the text before everything else: the
+  // do_lower_case of sentence_bert_config.json.
+  static Result<Tokenizer> load(const std::filesystem::path& folder, bool lower_case_first = false);
+
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  // Invalid UTF-8 is read as U+FFFD per maximal ill-formed part (the WHATWG rule, as Python's errors="replace").
+  // Work and memory stop growing once max_length is reached (except with kLeft or kNone, which need the end of the text).
+  Result<Encoding> encode(std::string_view text, const EncodeOptions& options) const;
+  // Truncates the longer of the two first ("longest_first").
+  Result<Encoding> encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const;
+
+  // Number of ids that may occur: one more than the largest.
+  int vocab_size() const;
+  // Special tokens that the template adds to one text, and to a pair.
+  int special_tokens(bool pair = false) const;
+  // Whether the id belongs to an added token marked special.
+  bool is_special(int32_t id) const;
+  std::optional<int32_t> token_to_id(std::string_view token) const;
+  // The token as the vocabulary spells it ("##ing"); nullopt for an id without one.
+  std::optional<std::string_view> id_to_token(int32_t id) const;
+  // "WordPiece", "Unigram" or "BPE".
+  std::string_view kind() const;
+  // model_max_length of tokenizer_config.json when it is a sensible number.
+  std::optional<int> model_max_length() const;
+
+ private:
+  struct Pipeline;
+  explicit Tokenizer(std::unique_ptr<Pipeline> pipeline);
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+}  // namespace inlay
