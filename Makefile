@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PRESET ?= release
 
-.PHONY: help deps build test check fmt tidy asan tsan golden bench quickstart
+.PHONY: help deps build test check fmt tidy asan tsan golden bench compare quickstart
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+: *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -34,12 +34,16 @@ tsan:            ## unit tests under the thread sanitizer
 	$(MAKE) test PRESET=tsan
 
 golden:          ## make the files of tests/golden anew with the reference library
-	. scripts/common.sh && venv_install .venv-golden tools/requirements-golden.txt
-	.venv-golden/bin/python tools/make_golden.py
+	. scripts/common.sh && venv_install .venv-reference tools/requirements-reference.txt
+	.venv-reference/bin/python tools/make_golden.py
 
 bench: build     ## speed on this machine with the demo model
 	scripts/get-demo-model
 	build/release/inlay bench --model models/all-MiniLM-L6-v2 --texts examples/documents.jsonl
+
+compare:         ## vectors of DATA against the reference library's
+	. scripts/common.sh && venv_install .venv-reference tools/requirements-reference.txt
+	.venv-reference/bin/python bench/compare_reference.py $(DATA) --random-bert --write
 
 quickstart:      ## from a fresh clone to the first search
 	scripts/quickstart

@@ -3,13 +3,15 @@ import subprocess
 
 import pytest
 
-GOOD = "namespace inlay::avx2 { static int add(int a) { return a + 1; } extern int (*const table)(int); int (*const table)(int) = add; }"
-WEAK = "namespace inlay::avx2 { inline int leak(int a) { return a * 3; } int (*table)(int) = leak; }"
-FOREIGN = "namespace inlay { int sum(int a) { return a; } }"
+GOOD = "namespace { int add(int a) { return a + 1; } } namespace inlay { void fill_avx2(int (**table)(int)) { *table = add; } }"
+WEAK = GOOD + "namespace inlay { inline int leak(int a) { return a * 3; } static int (*volatile used)(int) = leak; }"
+SECOND = GOOD + "namespace inlay { int sum(int a) { return a; } }"
+MISNAMED = GOOD.replace("fill_avx2", "fill_table")
 
 
 def run(tmp_path, root, source, objects="build/src/kernels/CMakeFiles/inlay_kernels.dir/avx2"):
     (tmp_path / "src/kernels/avx2").mkdir(parents=True)
+    (tmp_path / "src/kernels/generic").mkdir(parents=True)
     folder = tmp_path / objects
     folder.mkdir(parents=True)
     (tmp_path / "a.cc").write_text(source)
@@ -24,13 +26,14 @@ def test_accepts_a_folder_that_exports_its_table(tmp_path, root):
     assert done.stdout == "1 objects, 0 faults\n"
 
 
-@pytest.mark.parametrize(("source", "wanted"), [(WEAK, "weak symbols"), (FOREIGN, "exports outside of inlay::avx2")])
+@pytest.mark.parametrize(("source", "wanted"), [(WEAK, "weak symbol: W inlay::leak"), (SECOND, "T inlay::sum"),
+                                                (MISNAMED, "T inlay::fill_table"), ("static int a;", "none")])
 @pytest.mark.parametrize("objects", ["build/src/kernels/CMakeFiles/k.dir/avx2", "build/src/kernels/avx2/CMakeFiles/k.dir"])
-def test_names_the_object_and_the_symbol(tmp_path, root, source, wanted, objects):
+def test_names_the_folder_and_the_symbol(tmp_path, root, source, wanted, objects):
     done = run(tmp_path, root, source, objects)
     assert done.returncode == 1
-    assert f"a.cc.o: {wanted}" in done.stdout
-    assert ("leak" if source == WEAK else "sum") in done.stdout
+    assert done.stdout.startswith("avx2: ")
+    assert wanted in done.stdout
 
 
 def test_refuses_a_build_without_objects(tmp_path, root):
