@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Prints the documents nearest to each query, by the cosine of their vectors. Needs nothing but Python.
 
-Both files are what `inlay embed --output FILE.jsonl` writes: one JSON object a line with "id" and "embedding".
+Both files are what `inlay embed --output FILE.jsonl` writes: one JSON object a line with "embedding" and "id", or "index"
+where the row had no id. Rows that carry an "error" are left out.
 For more than some thousand vectors use .npy and numpy, or a vector database.
 
 Usage: nearest.py QUERIES.jsonl DOCUMENTS.jsonl [--top 5] [--texts TEXTS.jsonl] [--query TEXT]
@@ -15,6 +16,11 @@ import textwrap
 def read_rows(path):
     with open(path, encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]
+
+
+def read_vectors(path):
+    """Pairs of an id and a vector of length one."""
+    return [(row.get("id", row.get("index")), unit(row["embedding"])) for row in read_rows(path) if "embedding" in row]
 
 
 def unit(vector):
@@ -37,11 +43,11 @@ def main():
     parser.add_argument("--query", help="what to call the queries; their ids otherwise")
     options = parser.parse_args()
     texts = {row["id"]: row["text"] for row in read_rows(options.texts)} if options.texts else {}
-    documents = [(row["id"], unit(row["embedding"])) for row in read_rows(options.documents)]
-    for row in read_rows(options.queries):
-        print(f"\nNearest to: {options.query or row['id']}")
-        for score, identifier in nearest(unit(row["embedding"]), documents, options.top):
-            print(f"  {score:6.3f}  {identifier:<12} {textwrap.shorten(texts.get(identifier, ''), 90)}")
+    documents = read_vectors(options.documents)
+    for name, query in read_vectors(options.queries):
+        print(f"\nNearest to: {options.query or name}")
+        for score, identifier in nearest(query, documents, options.top):
+            print(f"  {score:6.3f}  {identifier!s:<12} {textwrap.shorten(texts.get(identifier, ''), 90, placeholder=' ...')}")
 
 
 if __name__ == "__main__":
