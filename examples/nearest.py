@@ -47,7 +47,8 @@ def main():
     for name, query in read_vectors(options.queries):
         print(f"\nNearest to: {options.query or name}")
         for score, identifier in nearest(query, documents, options.top):
-            print(f"  {score:6.3f}  {identifier!s:<12} {textwrap.shorten(texts.get(identifier, ''), 90, placeholder=' ...')}")
+            text = textwrap.shorten(texts.get(identifier, ''), 90, placeholder=' ...')
+            print(f"  {score:6.3f}  {identifier!s:<12} {text}".rstrip())
 
 
 if __name__ == "__main__":

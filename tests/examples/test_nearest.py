@@ -20,4 +20,4 @@ def test_prints_the_nearest_first_and_leaves_failed_rows_out(tmp_path, root):
     texts = write_rows(tmp_path / "texts.jsonl", [{"id": "short and near", "text": "what it says"}])
     command = [sys.executable, root / "examples" / "nearest.py", queries, documents, "--top", "2", "--texts", texts, "--query", "who?"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["", "Nearest to: who?", "   0.800  short and near what it says", "   0.600  long but askew "]
+    assert done.stdout.splitlines() == ["", "Nearest to: who?", "   0.800  short and near what it says", "   0.600  long but askew"]
