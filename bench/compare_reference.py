@@ -62,7 +62,7 @@ def embed_with_inlay(binary, model, texts):
         source = pathlib.Path(folder) / "texts.jsonl"
         result = pathlib.Path(folder) / "vectors.npy"
         source.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        subprocess.run([binary, "embed", "--model", model, "--dtype", "float32", "--input", source, "--output", result], check=True)
+        subprocess.run([binary, "embed", "--model", model, "--dtype", "float32", "--input", source, "--output", result, "--quiet"], check=True)
         return np.load(result)
 
 

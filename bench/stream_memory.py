@@ -32,7 +32,7 @@ def resident_mib(process):
 
 def stream(binary, model, lines):
     """Pairs of lines taken and resident MiB, and the seconds it took."""
-    command = [binary, "embed", "--model", model, "--input", "-", "--input-format", "text", "--output", "-"]
+    command = [binary, "embed", "--model", model, "--input", "-", "--input-format", "text", "--output", "-", "--quiet"]
     samples = []
     start = time.monotonic()
     with open(os.devnull, "wb") as sink:
