@@ -2,7 +2,6 @@
 #include <array>
 
 #include "base/json_writer.h"
-#include "inlay/version.h"
 #include "server/api/dialects.h"
 #include "server/api/fields.h"
 #include "server/api/vectors.h"
@@ -21,9 +20,9 @@ std::vector<int> to_integers(std::string_view type, std::span<const float> vecto
 }
 
 void write_vector(JsonWriter& json, std::string_view type, const std::vector<float>& vector) {
-  if (type == "float") json.numbers(vector);
+  if (type == "float") write_numbers(json, vector);
   else if (type == "base64") json.value(base64(float_bytes(vector)));
-  else json.numbers(to_integers(type, vector));
+  else write_numbers(json, to_integers(type, vector));
 }
 
 HttpResponse render(const EmbedAnswer& answer, const std::vector<std::string_view>& types, const std::vector<std::string>& texts) {
@@ -39,7 +38,7 @@ HttpResponse render(const EmbedAnswer& answer, const std::vector<std::string_vie
   for (const std::string& text : texts) json.value(text);
   json.end_array().key("meta").begin_object().key("api_version").begin_object().key("version").value("2").end_object();
   json.key("billed_units").begin_object().key("input_tokens").value(answer.total_tokens).end_object().end_object().end_object();
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 Result<std::vector<std::string_view>> read_types(const Json& body) {

@@ -46,6 +46,7 @@ struct EmbedTimes {
 
 // Item i belongs to the request's input i.
 struct EmbedAnswer {
+  std::string id;  // of the request
   std::string model;
   std::vector<std::vector<float>> vectors;
   std::vector<int> tokens;  // as the model saw them: special tokens included, after truncation

@@ -62,7 +62,7 @@ std::string body_of(Dialect dialect, const Failure& failure) {
     case Dialect::kOllama:
     case Dialect::kKServe: json.begin_object().key("error").value(failure.message).end_object(); break;
   }
-  return json.text();
+  return json.take();
 }
 
 bool is_one_of(std::string_view path, std::initializer_list<std::string_view> paths) {

@@ -8,19 +8,19 @@ namespace {
 HttpResponse render_embed(const EmbedAnswer& answer) {
   JsonWriter json;
   json.begin_object().key("model").value(answer.model).key("embeddings").begin_array();
-  for (const std::vector<float>& vector : answer.vectors) json.numbers(vector);
+  for (const std::vector<float>& vector : answer.vectors) write_numbers(json, vector);
   json.end_array().key("total_duration").value(static_cast<int64_t>(answer.times.total.count()));
   json.key("load_duration").value(0).key("prompt_eval_count").value(answer.total_tokens).end_object();
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 HttpResponse render_embeddings(const EmbedAnswer& answer) {
   JsonWriter json;
   json.begin_object().key("embedding");
   if (answer.vectors.empty()) json.begin_array().end_array();
-  else json.numbers(answer.vectors[0]);
+  else write_numbers(json, answer.vectors[0]);
   json.end_object();
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 // Ollama's names may end in a tag, "minilm:latest". Only that tag is meaningless here.
@@ -83,7 +83,7 @@ HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models) {
     json.key("details").begin_object().key("family").value("bert").key("quantization_level").value(model.dtype).end_object().end_object();
   }
   json.end_array().end_object();
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 }  // namespace inlay

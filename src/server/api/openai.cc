@@ -17,12 +17,12 @@ HttpResponse render(const EmbedAnswer& answer, bool as_base64) {
   for (size_t i = 0; i < answer.vectors.size(); ++i) {
     json.begin_object().key("object").value("embedding").key("index").value(static_cast<uint64_t>(i)).key("embedding");
     if (as_base64) json.value(base64(float_bytes(answer.vectors[i])));
-    else json.numbers(answer.vectors[i]);
+    else write_numbers(json, answer.vectors[i]);
     json.end_object();
   }
   json.end_array().key("model").value(answer.model).key("usage").begin_object();
   json.key("prompt_tokens").value(answer.total_tokens).key("total_tokens").value(answer.total_tokens).end_object().end_object();
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 // vLLM's way to truncate: -1 is the model's limit, null is the server's default.
@@ -58,13 +58,13 @@ HttpResponse render_openai_models(const std::vector<ModelFacts>& models) {
   json.begin_object().key("object").value("list").key("data").begin_array();
   for (const ModelFacts& model : models) write_model(json, model);
   json.end_array().end_object();
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 HttpResponse render_openai_model(const ModelFacts& model) {
   JsonWriter json;
   write_model(json, model);
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 }  // namespace inlay

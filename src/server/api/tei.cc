@@ -1,5 +1,4 @@
 #include "base/json_writer.h"
-#include "inlay/version.h"
 #include "server/api/dialects.h"
 #include "server/api/fields.h"
 #include "server/api/vectors.h"
@@ -14,9 +13,9 @@ std::string milliseconds(std::chrono::nanoseconds time) {
 HttpResponse render_vectors(const EmbedAnswer& answer) {
   JsonWriter json;
   json.begin_array();
-  for (const std::vector<float>& vector : answer.vectors) json.numbers(vector);
+  for (const std::vector<float>& vector : answer.vectors) write_numbers(json, vector);
   json.end_array();
-  HttpResponse response{.body = json.text()};
+  HttpResponse response{.body = json.take()};
   add_timing_headers(answer, response);
   return response;
 }
@@ -29,7 +28,7 @@ HttpResponse render_similarity(const EmbedAnswer& answer) {
     json.value(static_cast<float>(cosine(answer.vectors[0], answer.vectors[i])));
   }
   json.end_array();
-  HttpResponse response{.body = json.text()};
+  HttpResponse response{.body = json.take()};
   add_timing_headers(answer, response);
   return response;
 }
@@ -88,12 +87,12 @@ HttpResponse render_tei_info(const ModelFacts& model) {
   else json.null();
   // Lists of any length are taken and split, so the bound that clients must keep is the one in tokens.
   json.key("max_client_batch_size").value(model.max_queue_tokens).key("auto_truncate").value(model.auto_truncate);
-  json.key("tokenization_workers").value(model.tokenization_workers).key("version").value(kVersion);
+  json.key("tokenization_workers").value(model.tokenization_workers).key("version").value(INLAY_VERSION);
   json.key("sha").null().key("docker_label").null().key("dimensions").value(model.dimensions);
   json.key("prompts").begin_array();
   for (const auto& [name, text] : model.prompts) json.value(name);
   json.end_array().end_object();
-  return {.body = json.text()};
+  return {.body = json.take()};
 }
 
 }  // namespace inlay

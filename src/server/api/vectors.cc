@@ -71,6 +71,18 @@ std::vector<int> to_binary(std::span<const float> vector) {
   return result;
 }
 
+void write_numbers(JsonWriter& json, std::span<const float> numbers) {
+  json.begin_array();
+  for (const float number : numbers) json.value(number);
+  json.end_array();
+}
+
+void write_numbers(JsonWriter& json, std::span<const int> numbers) {
+  json.begin_array();
+  for (const int number : numbers) json.value(number);
+  json.end_array();
+}
+
 double cosine(std::span<const float> a, std::span<const float> b) {
   double dot = 0;
   double squares_a = 0;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_writer.h"
+
 namespace inlay {
 
 // Keeps the first `dimensions` numbers, then divides by the length if asked; in this order, or a cut vector would not have unit
@@ -28,6 +30,9 @@ std::vector<int> to_uint8(std::span<const float> vector);
 std::vector<int> to_ubinary(std::span<const float> vector);
 // The same bytes minus 128, as sentence-transformers writes them.
 std::vector<int> to_binary(std::span<const float> vector);
+
+void write_numbers(JsonWriter& json, std::span<const float> numbers);
+void write_numbers(JsonWriter& json, std::span<const int> numbers);
 
 double cosine(std::span<const float> a, std::span<const float> b);
 
