@@ -45,14 +45,15 @@ const PoolingSpec& pooling_of(const ModelSpec& spec) {
   INLAY_CHECK(false, "read_model_spec always gives a pooling module");
 }
 
-// Leading tokens that pooling leaves out: those of the prompt alone, without the special token that ends every text.
+}  // namespace
+
+bool pools_prompt(const ModelSpec& spec) { return pooling_of(spec).include_prompt; }
+
 Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options) {
   const Encoding alone = TRY(tokenizer.encode(prompt, options));
   const bool ends_special = !alone.ids.empty() && tokenizer.is_special(alone.ids.back());
   return static_cast<int>(alone.ids.size()) - (ends_special ? 1 : 0);
 }
-
-}  // namespace
 
 Result<Engine> Engine::load(const EngineOptions& options) {
   if (options.threads < 0) {
@@ -72,7 +73,7 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   impl->encode_options = {.max_length = impl->max_length,
                           .truncation = options.truncate_side,
                           .escape_special_tokens = options.escape_special_tokens};
-  if (!impl->prompt.empty() && !pooling_of(impl->spec).include_prompt) {
+  if (!impl->prompt.empty() && !pools_prompt(impl->spec)) {
     impl->prompt_tokens = TRY(count_prompt_tokens(impl->tokenizer, impl->prompt, impl->encode_options));
   }
   impl->team = std::make_unique<Team>(options.threads == 0 ? granted_threads() : options.threads);
