@@ -38,7 +38,7 @@ HttpResponse render(const EmbedAnswer& answer, const std::vector<std::string_vie
   for (const std::string& text : texts) json.value(text);
   json.end_array().key("meta").begin_object().key("api_version").begin_object().key("version").value("2").end_object();
   json.key("billed_units").begin_object().key("input_tokens").value(answer.total_tokens).end_object().end_object().end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 Result<std::vector<std::string_view>> read_types(const Json& body) {
@@ -74,10 +74,16 @@ Result<std::string> read_content(const Json& input, size_t index) {
 Result<std::vector<EmbedInput>> read_cohere_inputs(const Json& body) {
   if (body.find("images")) return fail(ErrorCode::kUnsupported, "images: the model embeds text only");
   const std::optional<Json> inputs = body.find("inputs");
-  if (!inputs) return read_texts(TRY(required(body, "texts")), "texts");
+  if (!inputs) {
+    const Json texts = TRY(required(body, "texts"));
+    return read_texts(texts, "texts");
+  }
   if (body.find("texts")) return fail(ErrorCode::kInvalidArgument, "give either texts or inputs, not both");
   std::vector<EmbedInput> texts;
-  for (const Json& item : TRY(inputs->items())) texts.push_back({TRY(read_content(item, texts.size())), {}, false});
+  for (const Json& item : TRY(inputs->items())) {
+    std::string text = TRY(read_content(item, texts.size()));
+    texts.push_back({std::move(text), {}, false});
+  }
   if (texts.empty()) return fail(ErrorCode::kInvalidArgument, "`inputs` cannot be empty");
   return texts;
 }

@@ -30,6 +30,7 @@ struct EmbedRequest {
   std::optional<std::string> prompt_name;  // of the model's prompts
   std::optional<std::string> input_type;   // search_query, search_document, ...: picks a prompt if the model has a fitting one
   std::optional<bool> normalize;           // nullopt: as the server is set
+  bool unit_length = true;                 // where neither request nor server says: normalise, or else as the folder does
   std::optional<int64_t> dimensions;       // numbers to keep of each vector
   std::optional<int64_t> max_tokens;       // per text
   int dimensions_multiple_of = 1;          // packed bits need whole bytes

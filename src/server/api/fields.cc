@@ -28,7 +28,10 @@ Result<EmbedInput> read_ids(const std::vector<Json>& values, std::string_view na
 }
 
 Result<Priority> read_priority(const Json& value) {
-  if (value.is_string()) return priority_from_name(TRY(value.as_string()));
+  if (value.is_string()) {
+    const std::string_view name = TRY(value.as_string());
+    return priority_from_name(name);
+  }
   const int64_t level = TRY(value.as_int_in(0, 1'000'000));
   return level == 0 ? Priority::kInteractive : level == 1 ? Priority::kStandard : Priority::kBulk;
 }
@@ -85,8 +88,12 @@ Result<std::vector<EmbedInput>> read_inputs(const Json& value, std::string_view 
     if (!may_mix && items[i].is_array() != items[0].is_array()) {
       return fail(ErrorCode::kCorrupt, "`{}` mixes texts and token ids: item {} is not like item 0", name, i);
     }
-    if (items[i].is_array()) inputs.push_back(TRY(read_ids(TRY(items[i].items()), name, i)));
-    else inputs.push_back(TRY(read_text(items[i], name, i)));
+    if (items[i].is_string()) {
+      inputs.push_back(TRY(read_text(items[i], name, i)));
+      continue;
+    }
+    const std::vector<Json> ids = TRY(items[i].items());
+    inputs.push_back(TRY(read_ids(ids, name, i)));
   }
   return inputs;
 }

@@ -115,7 +115,8 @@ Result<Tensor> read_tensor(const Json& json, BinaryData& binary) {
   const std::optional<Json> parameters = json.find("parameters");
   const std::optional<Json> size = parameters ? parameters->find("binary_data_size") : std::nullopt;
   if (size) {
-    const std::string_view bytes = TRY(binary.take(tensor.name, TRY(size->as_int())));
+    const int64_t count = TRY(size->as_int());
+    const std::string_view bytes = TRY(binary.take(tensor.name, count));
     TRY_VOID(read_binary(bytes, tensor));
   } else {
     const Json data = TRY(required(json, "data"));
@@ -257,6 +258,7 @@ Result<size_t> json_length(const HttpRequest& request) {
 Result<EmbedCall> parse_kserve(const HttpRequest& request, std::string_view model) {
   EmbedCall call;
   call.request.model = model;
+  call.request.unit_length = false;
   Reply reply;
   const size_t length = TRY(json_length(request));
   const std::string_view whole = request.body;
@@ -284,7 +286,7 @@ HttpResponse render_kserve_server() {
   JsonWriter json;
   json.begin_object().key("name").value("inlay").key("version").value(INLAY_VERSION).key("extensions").begin_array();
   json.value("binary_tensor_data").value("parameters").value("schedule_policy").end_array().end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 HttpResponse render_kserve_model(const ModelFacts& model) {
@@ -295,7 +297,7 @@ HttpResponse render_kserve_model(const ModelFacts& model) {
   json.key("shape").begin_array().value(-1).end_array().end_object().end_array();
   json.key("outputs").begin_array().begin_object().key("name").value("embedding").key("datatype").value("FP32");
   json.key("shape").begin_array().value(-1).value(model.dimensions).end_array().end_object().end_array().end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 }  // namespace inlay

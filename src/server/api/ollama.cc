@@ -1,6 +1,7 @@
 #include "base/json_writer.h"
 #include "server/api/dialects.h"
 #include "server/api/fields.h"
+#include "server/api/vectors.h"
 
 namespace inlay {
 namespace {
@@ -11,7 +12,7 @@ HttpResponse render_embed(const EmbedAnswer& answer) {
   for (const std::vector<float>& vector : answer.vectors) write_numbers(json, vector);
   json.end_array().key("total_duration").value(static_cast<int64_t>(answer.times.total.count()));
   json.key("load_duration").value(0).key("prompt_eval_count").value(answer.total_tokens).end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 HttpResponse render_embeddings(const EmbedAnswer& answer) {
@@ -20,7 +21,7 @@ HttpResponse render_embeddings(const EmbedAnswer& answer) {
   if (answer.vectors.empty()) json.begin_array().end_array();
   else write_numbers(json, answer.vectors[0]);
   json.end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 // Ollama's names may end in a tag, "minilm:latest". Only that tag is meaningless here.
@@ -83,7 +84,7 @@ HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models) {
     json.key("details").begin_object().key("family").value("bert").key("quantization_level").value(model.dtype).end_object().end_object();
   }
   json.end_array().end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 }  // namespace inlay

@@ -22,7 +22,7 @@ HttpResponse render(const EmbedAnswer& answer, bool as_base64) {
   }
   json.end_array().key("model").value(answer.model).key("usage").begin_object();
   json.key("prompt_tokens").value(answer.total_tokens).key("total_tokens").value(answer.total_tokens).end_object().end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 // vLLM's way to truncate: -1 is the model's limit, null is the server's default.
@@ -58,13 +58,13 @@ HttpResponse render_openai_models(const std::vector<ModelFacts>& models) {
   json.begin_object().key("object").value("list").key("data").begin_array();
   for (const ModelFacts& model : models) write_model(json, model);
   json.end_array().end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 HttpResponse render_openai_model(const ModelFacts& model) {
   JsonWriter json;
   write_model(json, model);
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 }  // namespace inlay

@@ -15,7 +15,7 @@ HttpResponse render_vectors(const EmbedAnswer& answer) {
   json.begin_array();
   for (const std::vector<float>& vector : answer.vectors) write_numbers(json, vector);
   json.end_array();
-  HttpResponse response{.body = json.take()};
+  HttpResponse response = json_response(json.take());
   add_timing_headers(answer, response);
   return response;
 }
@@ -28,7 +28,7 @@ HttpResponse render_similarity(const EmbedAnswer& answer) {
     json.value(static_cast<float>(cosine(answer.vectors[0], answer.vectors[i])));
   }
   json.end_array();
-  HttpResponse response{.body = json.take()};
+  HttpResponse response = json_response(json.take());
   add_timing_headers(answer, response);
   return response;
 }
@@ -53,7 +53,6 @@ Result<EmbedCall> parse_tei_embed(const Json& body) {
   call.request.inputs = TRY(read_inputs(inputs, "inputs", /*may_mix=*/true));
   TRY_VOID(read_common(body, call.request));
   TRY_VOID(read_truncate(body, call.request));
-  if (!call.request.normalize) call.request.normalize = true;
   call.render = render_vectors;
   return call;
 }
@@ -92,7 +91,7 @@ HttpResponse render_tei_info(const ModelFacts& model) {
   json.key("prompts").begin_array();
   for (const auto& [name, text] : model.prompts) json.value(name);
   json.end_array().end_object();
-  return {.body = json.take()};
+  return json_response(json.take());
 }
 
 }  // namespace inlay

@@ -32,6 +32,12 @@ std::string_view HttpRequest::header(std::string_view name) const {
   return {};
 }
 
+HttpResponse json_response(std::string body) {
+  HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
+
 std::string_view http_reason(int status) {
   switch (status) {
     case 200: return "OK";

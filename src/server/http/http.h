@@ -37,6 +37,9 @@ struct HttpResponse {
   std::string body;
 };
 
+// Status 200 with a JSON body.
+HttpResponse json_response(std::string body);
+
 // Answers one request. To be called exactly once, from any thread; does nothing if the client has gone.
 using HttpReply = std::function<void(HttpResponse)>;
 

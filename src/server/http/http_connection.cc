@@ -100,6 +100,10 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     asio::post(stream_.get_executor(), [self = self()] { self->begin_drain(); });
   }
 
+  void abort() override {
+    asio::post(stream_.get_executor(), [self = self()] { self->close(); });
+  }
+
  private:
   enum class Phase : uint8_t { kHandshake, kIdle, kRequest, kPaused, kEnded };
 

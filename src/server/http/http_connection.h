@@ -19,6 +19,8 @@ class HttpConnection {
   virtual void start() = 0;
   // Any thread: answer what has begun, then close.
   virtual void drain() = 0;
+  // Any thread: close at once; requests in progress are cancelled.
+  virtual void abort() = 0;
 };
 
 // What connections share. Outlives them all.

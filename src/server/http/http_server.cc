@@ -72,6 +72,7 @@ struct HttpServer::Impl {
   uint64_t next_id = 0;
   std::atomic<bool> draining = false;
   std::atomic<int> open = 0;
+  std::atomic<int> cut = 0;
 
   asio::io_context io;
   // What is not a connection's own runs here.
@@ -102,11 +103,13 @@ struct HttpServer::Impl {
   void take(tcp::socket socket) {
     if (open >= options.max_connections) return turn_away(socket);
     ++open;
-    const std::lock_guard<std::mutex> lock(mutex);
     const uint64_t id = next_id++;
     const std::shared_ptr<HttpConnection> connection =
         make_http_connection(std::move(socket), tls.get(), context, [this, id] { forget(id); });
-    connections.emplace(id, connection);
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      connections.emplace(id, connection);
+    }
     connection->start();
     if (draining) connection->drain();
   }
@@ -141,6 +144,15 @@ struct HttpServer::Impl {
     }
   }
 
+  std::vector<std::shared_ptr<HttpConnection>> alive() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::vector<std::shared_ptr<HttpConnection>> result;
+    for (const auto& [id, connection] : connections) {
+      if (std::shared_ptr<HttpConnection> shared = connection.lock()) result.push_back(std::move(shared));
+    }
+    return result;
+  }
+
   void begin_drain() {
     if (draining.exchange(true)) return;
     error_code ignored;
@@ -148,15 +160,17 @@ struct HttpServer::Impl {
     acceptor.close(ignored);
     accept_timer.cancel(ignored);
     signals.cancel(ignored);
-    const std::lock_guard<std::mutex> lock(mutex);
-    for (const auto& [id, connection] : connections) {
-      if (const std::shared_ptr<HttpConnection> alive = connection.lock()) alive->drain();
-    }
     if (open == 0) return;
     drain_timer.expires_after(options.drain_timeout);
     drain_timer.async_wait([this](error_code cancelled) {
-      if (!cancelled) io.stop();
+      if (!cancelled) cut_off();
     });
+    for (const std::shared_ptr<HttpConnection>& connection : alive()) connection->drain();
+  }
+
+  void cut_off() {
+    cut = open.load();
+    for (const std::shared_ptr<HttpConnection>& connection : alive()) connection->abort();
   }
 };
 
@@ -199,7 +213,7 @@ int HttpServer::run() {
   }
   impl.io.run();
   threads.clear();
-  return impl.open;
+  return impl.cut;
 }
 
 }  // namespace inlay
