@@ -165,7 +165,8 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       vectors.push_back(*std::move(vector));
     }
     const bool normalize = normalizes();
-    for (std::vector<float>& vector : vectors) finish_vector(vector, call_.request.dimensions, normalize);
+    const int64_t dimensions = call_.request.dimensions.value_or(service_->facts().dimensions);
+    for (std::vector<float>& vector : vectors) finish_vector(vector, dimensions, normalize);
     answer(std::move(vectors));
   }
 
