@@ -20,7 +20,7 @@ void set_format(Kernels& table, Format format, void (*gemm)(const GemmArgs&) noe
 // The conversion to codes goes with the int8 product that reads them.
 template <class T, class Code>
 void set_int8(Kernels& table) {
-  set_format<T>(table, Format::kI8, gemm<T, IntResult, true>, 1, sizeof(Code));
+  set_format<T>(table, Format::kI8, gemm<T, IntResult, Precision::kCodes>, 1, sizeof(Code));
   table.to_codes = to_codes<Code>;
 }
 

@@ -102,9 +102,9 @@ void to_codes(const ConvertArgs& a) noexcept {
 inline void activate(Activation activation, float* x, int64_t count) noexcept {
   with_activation(activation, [&]<Activation kActivation>() {
     int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) vstore(x + i, vactivate<kActivation, false>(vload(x + i)));
+    for (; i + kLanes <= count; i += kLanes) vstore(x + i, vactivate<kActivation, Precision::kFloat>(vload(x + i)));
     const int rest = static_cast<int>(count - i);
-    if (rest > 0) vstore_first(x + i, vactivate<kActivation, false>(vload_first(x + i, rest)), rest);
+    if (rest > 0) vstore_first(x + i, vactivate<kActivation, Precision::kFloat>(vload_first(x + i, rest)), rest);
   });
 }
 
