@@ -38,7 +38,8 @@ Result<> ApiKeys::add(std::string_view entry) {
   const size_t colon = entry.find(':');
   const std::string_view key = trim(colon == std::string_view::npos ? entry : entry.substr(colon + 1));
   const std::string_view tenant = colon == std::string_view::npos ? std::string_view() : trim(entry.substr(0, colon));
-  if (key.size() < kMinKeyBytes) return fail(ErrorCode::kInvalidArgument, "an API key has {} characters, wanted {} or more", key.size(), kMinKeyBytes);
+  if (key.size() < kMinKeyBytes)
+    return fail(ErrorCode::kInvalidArgument, "an API key has {} characters, wanted {} or more", key.size(), kMinKeyBytes);
   keys_.push_back({tenant.empty() ? fmt::format("key-{}", keys_.size() + 1) : std::string(tenant), digest_of(key)});
   return {};
 }

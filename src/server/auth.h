@@ -20,8 +20,8 @@ class ApiKeys {
   Result<> add_file(const std::filesystem::path& path);
 
   bool empty() const { return keys_.empty(); }
-  // The tenant of an Authorization header's "Bearer KEY" (the scheme in any case); nullopt if it is none of ours. Takes the same time
-  // for every wrong key: digests are compared, all of them, without stopping early.
+  // The tenant of an Authorization header's "Bearer KEY" (the scheme in any case); nullopt if it is none of ours. Takes the
+  // same time for every wrong key: digests are compared, all of them, without stopping early.
   std::optional<std::string> tenant(std::string_view authorization) const;
 
  private:

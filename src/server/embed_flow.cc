@@ -34,7 +34,9 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   EmbedFlow(const EmbedContext& context, const EmbedRoute& route, IncomingRequest incoming, HttpReply reply)
       : context_(context), route_(route), incoming_(std::move(incoming)), reply_(std::move(reply)) {}
 
-  void start() { next([this] { parse(); }); }
+  void start() {
+    next([this] { parse(); });
+  }
 
  private:
   // Runs a step in the pool. What a step throws (memory may run out) fails this request and no other.
@@ -72,8 +74,8 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       return fail(ErrorCode::kInvalidArgument, "`dimensions` is {}, the model gives 1 to {}", dimensions, facts.dimensions);
     }
     if (dimensions % request.dimensions_multiple_of != 0) {
-      return fail(ErrorCode::kInvalidArgument, "{} dimensions do not pack into whole bytes: wanted a multiple of {}", dimensions,
-                  request.dimensions_multiple_of);
+      return fail(ErrorCode::kInvalidArgument, "{} dimensions do not pack into whole bytes: wanted a multiple of {}",
+                  dimensions, request.dimensions_multiple_of);
     }
     if (request.normalize == false && !facts.raw_available) {
       return fail(ErrorCode::kInvalidArgument, "`normalize` is false, but the model normalises between its modules");
@@ -82,10 +84,13 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       return fail(ErrorCode::kInvalidArgument, "`max_tokens` is {}, wanted 1 or more", *request.max_tokens);
     }
     text_options_.prompt = TRY(prompt_of(request, facts));
-    if (request.max_tokens) text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
+    if (request.max_tokens)
+      text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
     const bool truncates = request.truncate.value_or(facts.auto_truncate);
-    if (!truncates) text_options_.truncate_side = TruncationSide::kNone;
-    else if (request.truncate || request.truncate_side == TruncationSide::kLeft) text_options_.truncate_side = request.truncate_side;
+    if (!truncates)
+      text_options_.truncate_side = TruncationSide::kNone;
+    else if (request.truncate || request.truncate_side == TruncationSide::kLeft)
+      text_options_.truncate_side = request.truncate_side;
     priority_ = priority_of(request, incoming_.http.header("x-priority"));
     deadline_ = deadline();
     return {};
@@ -96,7 +101,8 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     const std::string_view header = incoming_.http.header("request-timeout-ms");
     int64_t milliseconds = 0;
     const std::from_chars_result parsed = std::from_chars(header.data(), header.data() + header.size(), milliseconds);
-    if (parsed.ec == std::errc() && milliseconds > 0 && milliseconds < 86'400'000) timeout = std::chrono::milliseconds(milliseconds);
+    if (parsed.ec == std::errc() && milliseconds > 0 && milliseconds < 86'400'000)
+      timeout = std::chrono::milliseconds(milliseconds);
     if (timeout.count() <= 0) return std::nullopt;
     return started_ + timeout;
   }
@@ -119,7 +125,8 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     if (cancelled()) return fail_with({Fault::kCancelled, "the client has gone", {}});
     const int64_t limit = service_->facts().max_queue_tokens;
     if (answer_.total_tokens > limit) {
-      return fail_with({Fault::kTooLarge, fmt::format("the request has more than {} tokens, the most that one may have", limit), {}});
+      return fail_with(
+          {Fault::kTooLarge, fmt::format("the request has more than {} tokens, the most that one may have", limit), {}});
     }
     if (texts_.size() < inputs.size()) return next([this] { tokenize(); });
     submit();
@@ -256,7 +263,8 @@ Result<std::optional<std::string>> prompt_of(const EmbedRequest& request, const 
   if (!request.input_type) return std::optional<std::string>();
   const std::string& type = *request.input_type;
   if (type == "image") return fail(ErrorCode::kUnsupported, "`input_type` is 'image': the model embeds text only");
-  TRY_VOID(check_one_of("input_type", type, {"search_query", "search_document", "query", "document", "passage", "classification", "clustering"}));
+  TRY_VOID(check_one_of("input_type", type,
+                        {"search_query", "search_document", "query", "document", "passage", "classification", "clustering"}));
   std::vector<std::string> wanted = {type};
   if (type == "search_query") wanted.emplace_back("query");
   if (type == "search_document" || type == "document") wanted.insert(wanted.end(), {"document", "passage", "corpus"});

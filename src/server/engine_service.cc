@@ -29,7 +29,9 @@ EngineService::EngineService(Engine engine, std::string name, const ServingOptio
     : engine_(std::move(engine)) {
   const ModelSpec& spec = engine_.spec();
   facts_.name = std::move(name);
-  facts_.id = options.engine.model.string();
+  const std::filesystem::path folder =
+      options.engine.model.has_filename() ? options.engine.model : options.engine.model.parent_path();
+  facts_.id = folder.filename().string();  // Where it lies on this machine is nobody's business.
   facts_.dtype = precision_name(engine_.precision());
   facts_.pooling = pooling_text(spec);
   facts_.dimensions = std::min(engine_.dimensions(), options.dimensions.value_or(engine_.dimensions()));
@@ -51,7 +53,8 @@ Result<TokenizedText> EngineService::tokenize(std::string_view text, const TextO
   Result<TokenizedText> result = engine_.tokenize(text, options);
   if (result || result.error().code != ErrorCode::kTooLarge) return result;
   const int limit = std::min(options.max_length.value_or(engine_.max_length()), engine_.max_length());
-  const std::vector<TokenPiece> whole = TRY(pieces(options.prompt.value_or("") + std::string(text), /*add_special_tokens=*/true));
+  const std::vector<TokenPiece> whole =
+      TRY(pieces(options.prompt.value_or("") + std::string(text), /*add_special_tokens=*/true));
   return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens. Given: {}", limit + 1, whole.size());
 }
 

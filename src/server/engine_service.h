@@ -10,8 +10,8 @@
 
 namespace inlay {
 
-// The options with which a server loads a model: without the Normalize module at the end, and without a cut, since both are for each
-// request to say. `folder_normalizes` tells what was left out.
+// The options with which a server loads a model: without the Normalize module at the end, and without a cut, since both are for
+// each request to say. `folder_normalizes` tells what was left out.
 struct ServingOptions {
   EngineOptions engine;
   std::optional<int> dimensions;  // what requests get that give no number of their own, and the most they may ask for
@@ -41,6 +41,7 @@ class EngineService : public EmbedService {
 };
 
 // Loads a model and starts its scheduler.
-Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name, const SchedulerOptions& limits);
+Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
+                                                   const SchedulerOptions& limits);
 
 }  // namespace inlay

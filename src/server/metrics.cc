@@ -12,7 +12,7 @@ namespace inlay {
 namespace {
 
 constexpr std::array<std::string_view, 5> kDialects = {"openai", "tei", "cohere", "ollama", "kserve"};
-constexpr std::array<std::string_view, 3> kPriorities = {"interactive", "standard", "bulk"};
+constexpr std::array<std::string_view, 3> kPriorityNames = {"interactive", "standard", "bulk"};
 
 void write_type(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
   fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
@@ -28,15 +28,17 @@ void write_gauge(std::string& out, std::string_view name, std::string_view help,
   fmt::format_to(std::back_inserter(out), "{} {}\n", name, value);
 }
 
-void write_histogram(std::string& out, std::string_view name, std::string_view help, const Histogram& histogram) {
+void write_histogram(std::string& out, std::string_view name, std::string_view help, const Distribution& histogram) {
   write_type(out, name, "histogram", help);
   histogram.write(out, name);
 }
 
 template <class Values, class Labels>
-void write_labelled(std::string& out, std::string_view name, std::string_view label, const Labels& labels, const Values& values) {
+void write_labelled(std::string& out, std::string_view name, std::string_view label, const Labels& labels,
+                    const Values& values) {
   for (size_t i = 0; i < values.size(); ++i) {
-    fmt::format_to(std::back_inserter(out), "{}{{{}=\"{}\"}} {}\n", name, label, labels[i], values[i].load(std::memory_order_relaxed));
+    fmt::format_to(std::back_inserter(out), "{}{{{}=\"{}\"}} {}\n", name, label, labels[i],
+                   values[i].load(std::memory_order_relaxed));
   }
 }
 
@@ -72,7 +74,8 @@ void write_te_names(std::string& out, const Metrics& metrics) {
   for (const std::string_view error : {"overloaded", "model_type", "dropped", "inference", "validation"}) {
     uint64_t count = 0;
     for (int i = 0; i < kFaults; ++i) {
-      if (te_error(static_cast<Fault>(i)) == error) count += metrics.failures[static_cast<size_t>(i)].load(std::memory_order_relaxed);
+      if (te_error(static_cast<Fault>(i)) == error)
+        count += metrics.failures[static_cast<size_t>(i)].load(std::memory_order_relaxed);
     }
     fmt::format_to(std::back_inserter(out), "te_request_failure{{err=\"{}\"}} {}\n", error, count);
   }
@@ -87,7 +90,7 @@ void write_te_names(std::string& out, const Metrics& metrics) {
 
 }  // namespace
 
-void Histogram::observe(double value) {
+void Distribution::observe(double value) {
   // The first bucket whose bound is not below the value.
   const double steps = value <= first_ ? 0 : std::ceil(std::log(value / first_) / std::log(kGrowth) - 1e-9);
   const size_t bucket = static_cast<size_t>(std::clamp(steps, 0.0, static_cast<double>(kBuckets)));
@@ -96,7 +99,7 @@ void Histogram::observe(double value) {
   sum_.fetch_add(value, std::memory_order_relaxed);
 }
 
-void Histogram::write(std::string& out, std::string_view name) const {
+void Distribution::write(std::string& out, std::string_view name) const {
   uint64_t cumulative = 0;
   double bound = first_;
   for (int i = 0; i < kBuckets; ++i) {
@@ -119,11 +122,12 @@ std::string render_metrics(const Metrics& metrics, const Gauges& gauges, bool te
   write_labelled(out, "inlay_requests_failed_total", "reason", fault_names(), metrics.failures);
   write_counter(out, "inlay_texts_total", "Texts embedded.", metrics.texts.load(std::memory_order_relaxed));
   write_counter(out, "inlay_tokens_total", "Tokens embedded.", metrics.tokens.load(std::memory_order_relaxed));
-  write_counter(out, "inlay_truncated_texts_total", "Texts that were cut to the limit.", metrics.truncated.load(std::memory_order_relaxed));
+  write_counter(out, "inlay_truncated_texts_total", "Texts that were cut to the limit.",
+                metrics.truncated.load(std::memory_order_relaxed));
   write_counter(out, "inlay_non_finite_vectors_total", "Vectors with NaN or infinity, which are answered as errors.",
                 metrics.non_finite.load(std::memory_order_relaxed));
   write_type(out, "inlay_requests_in_progress", "gauge", "Requests admitted and not answered, by priority.");
-  write_labelled(out, "inlay_requests_in_progress", "priority", kPriorities, metrics.in_progress);
+  write_labelled(out, "inlay_requests_in_progress", "priority", kPriorityNames, metrics.in_progress);
   write_gauge(out, "inlay_connections", "Open connections.", gauges.connections);
   write_gauge(out, "inlay_ready", "1 while requests are taken.", gauges.ready ? 1 : 0);
   write_gauge(out, "inlay_peak_resident_bytes", "Most memory held so far.", static_cast<double>(peak_resident_bytes()));

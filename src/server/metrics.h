@@ -1,5 +1,6 @@
-// What the server counts, and its text for Prometheus. Written by hand: a dozen counters and five histograms need neither a registry nor
-// the HTTP server that the usual library brings, and here an observation is one relaxed atomic addition without a lock.
+// What the server counts, and its text for Prometheus. Written by hand: a dozen counters and five histograms need neither a
+// registry nor the HTTP server that the usual library brings, and here an observation is one relaxed atomic addition without a
+// lock.
 #pragma once
 
 #include <array>
@@ -13,9 +14,9 @@
 namespace inlay {
 
 // Buckets grow by half: 35 from 10 µs to 9.7 s for times.
-class Histogram {
+class Distribution {
  public:
-  explicit Histogram(double first) : first_(first) {}
+  explicit Distribution(double first) : first_(first) {}
   void observe(double value);
   // Appends the lines of one histogram without its HELP and TYPE.
   void write(std::string& out, std::string_view name) const;
@@ -42,12 +43,12 @@ struct Metrics {
   std::atomic<uint64_t> non_finite = 0;
   std::array<std::atomic<int64_t>, 3> in_progress{};  // by Priority: admitted and not answered
 
-  Histogram request_seconds{1e-5};
-  Histogram tokenize_seconds{1e-5};
-  Histogram queue_seconds{1e-5};
-  Histogram compute_seconds{1e-5};
-  Histogram render_seconds{1e-5};
-  Histogram text_tokens{1};
+  Distribution request_seconds{1e-5};
+  Distribution tokenize_seconds{1e-5};
+  Distribution queue_seconds{1e-5};
+  Distribution compute_seconds{1e-5};
+  Distribution render_seconds{1e-5};
+  Distribution text_tokens{1};
 };
 
 // Gauges that somebody else knows.

@@ -41,7 +41,8 @@ constexpr std::array<Route, 23> kRoutes = {{
      R"({"type":"object","required":["model","input_type"],"properties":{"model":{"type":"string"},"input_type":{"type":"string"},"texts":{"type":"array","items":{"type":"string"}},"inputs":{"type":"array"},"max_tokens":{"type":"integer"},"output_dimension":{"type":"integer"},"embedding_types":{"type":"array","items":{"enum":["float","int8","uint8","binary","ubinary","base64"]}},"truncate":{"enum":["NONE","START","END"]},"priority":{"type":"integer"}}})"},
     {"/api/embed", "post", "Ollama: embeddings",
      R"({"type":"object","properties":{"model":{"type":"string"},"input":$TEXTS,"truncate":{"type":"boolean"},"dimensions":{"type":"integer"}}})"},
-    {"/api/embeddings", "post", "Ollama: one embedding", R"({"type":"object","properties":{"model":{"type":"string"},"prompt":{"type":"string"}}})"},
+    {"/api/embeddings", "post", "Ollama: one embedding",
+     R"({"type":"object","properties":{"model":{"type":"string"},"prompt":{"type":"string"}}})"},
     {"/v2", "get", "KServe: the server", ""},
     {"/v2/health/live", "get", "KServe: liveness", ""},
     {"/v2/health/ready", "get", "KServe: readiness", ""},
@@ -55,7 +56,8 @@ constexpr std::array<Route, 23> kRoutes = {{
 
 std::string filled(std::string_view schema) {
   std::string text(schema);
-  for (const auto& [name, value] : {std::pair{std::string_view("$INPUT"), kInput}, std::pair{std::string_view("$TEXTS"), kTexts}}) {
+  for (const auto& [name, value] :
+       {std::pair{std::string_view("$INPUT"), kInput}, std::pair{std::string_view("$TEXTS"), kTexts}}) {
     const size_t at = text.find(name);
     if (at != std::string::npos) text.replace(at, name.size(), value);
   }
@@ -71,7 +73,8 @@ void write_route(JsonWriter& json, const Route& route) {
     json.key("requestBody").begin_object().key("required").value(true).key("content").begin_object();
     json.key("application/json").begin_object().key("schema").raw(filled(route.body)).end_object().end_object().end_object();
   }
-  json.key("responses").raw(R"({"200":{"description":"done"},"default":{"description":"an error in the words of the dialect"}})");
+  json.key("responses")
+      .raw(R"({"200":{"description":"done"},"default":{"description":"an error in the words of the dialect"}})");
   json.end_object().end_object();
 }
 

@@ -60,7 +60,8 @@ Parsed<EmbedCall> parse_similarity_request(const HttpRequest& request) {
   if (!document) return tl::unexpected<Failure>({Fault::kSyntax, document.error().message, {}});
   const std::optional<Json> inputs = document->root().find("inputs");
   const std::optional<Json> sentences = inputs ? inputs->find("sentences") : std::nullopt;
-  const Result<std::vector<Json>> items = sentences ? sentences->items() : Result<std::vector<Json>>(std::vector<Json>(1, document->root()));
+  const Result<std::vector<Json>> items =
+      sentences ? sentences->items() : Result<std::vector<Json>>(std::vector<Json>(1, document->root()));
   if (items && items->empty()) return tl::unexpected<Failure>({Fault::kEmpty, "`sentences` cannot be empty", {}});
   Result<EmbedCall> call = parse_tei_similarity(document->root());
   if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
@@ -70,7 +71,8 @@ Parsed<EmbedCall> parse_similarity_request(const HttpRequest& request) {
 // Ids come back in headers and logs, so they may hold no more than this.
 bool is_plain(std::string_view text) {
   return !text.empty() && text.size() <= kMaxIdBytes && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == ':';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' ||
+           c == ':';
   });
 }
 
@@ -101,7 +103,8 @@ Router::Router(const RouterOptions& options, const EmbedContext& context, std::f
 
 void Router::add_embedding_routes() {
   embedding_routes_["/v1/embeddings"] = embedding_routes_["/embeddings"] = {Dialect::kOpenAi, from_json(parse_openai)};
-  embedding_routes_["/embed"] = embedding_routes_["/"] = embedding_routes_["/invocations"] = {Dialect::kTei, from_json(parse_tei_embed)};
+  embedding_routes_["/embed"] = embedding_routes_["/"] =
+      embedding_routes_["/invocations"] = {Dialect::kTei, from_json(parse_tei_embed)};
   embedding_routes_["/similarity"] = {Dialect::kTei, parse_similarity_request};
   embedding_routes_["/v2/embed"] = {Dialect::kCohere, from_json(parse_cohere)};
   embedding_routes_["/api/embed"] = {Dialect::kOllama, from_json(parse_ollama_embed)};
@@ -136,11 +139,14 @@ void Router::add_pages() {
   pages_["/v2/health/live"] = [](const HttpRequest&) { return empty_page(200); };
   pages_["/v2/health/ready"] = [this](const HttpRequest&) { return empty_page(gauges_().ready ? 200 : 400); };
   pages_["/v2"] = [](const HttpRequest&) { return render_kserve_server(); };
-  pages_["/metrics"] = [this](const HttpRequest&) { return text_page(render_metrics(context_.metrics, gauges_(), options_.te_metrics)); };
+  pages_["/metrics"] = [this](const HttpRequest&) {
+    return text_page(render_metrics(context_.metrics, gauges_(), options_.te_metrics));
+  };
   pages_["/info"] = [this](const HttpRequest&) { return render_tei_info(context_.models.front()->facts()); };
   pages_["/v1/models"] = [this](const HttpRequest&) { return render_openai_models(all_facts()); };
   pages_["/api/tags"] = [this](const HttpRequest&) { return render_ollama_tags(all_facts()); };
-  pages_["/openapi.json"] = pages_["/api-doc/openapi.json"] = [](const HttpRequest&) { return json_response(openapi_document()); };
+  pages_["/openapi.json"] =
+      pages_["/api-doc/openapi.json"] = [](const HttpRequest&) { return json_response(openapi_document()); };
 }
 
 std::vector<ModelFacts> Router::all_facts() const {
@@ -153,7 +159,8 @@ HttpReply Router::with_common_headers(const IncomingRequest& incoming, HttpReply
   HttpHeaders headers = {{"x-request-id", incoming.id}};
   const std::string origin(incoming.http.header("origin"));
   const bool any = std::find(options_.cors_origins.begin(), options_.cors_origins.end(), "*") != options_.cors_origins.end();
-  const bool named = std::find(options_.cors_origins.begin(), options_.cors_origins.end(), origin) != options_.cors_origins.end();
+  const bool named =
+      std::find(options_.cors_origins.begin(), options_.cors_origins.end(), origin) != options_.cors_origins.end();
   if (!origin.empty() && (any || named)) {
     headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : origin);
     headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, retry-after, retry-after-ms");
@@ -197,7 +204,9 @@ void Router::handle(HttpRequest request, HttpReply reply) {
     incoming.tenant = http.header("x-tenant").substr(0, kMaxIdBytes);
   } else if (!is_open(http.path)) {
     const std::optional<std::string> tenant = options_.keys.tenant(http.header("authorization"));
-    if (!tenant) return fail_with(http, {Fault::kUnauthorized, "no valid API key in the Authorization header: wanted 'Bearer KEY'", {}}, reply);
+    if (!tenant)
+      return fail_with(http, {Fault::kUnauthorized, "no valid API key in the Authorization header: wanted 'Bearer KEY'", {}},
+                       reply);
     incoming.tenant = *tenant;
   }
   dispatch(std::move(incoming), std::move(reply));
@@ -235,7 +244,9 @@ HttpResponse Router::get(const IncomingRequest& incoming) {
   if (path.starts_with(kModels)) {
     const EmbedService* model = find_model(context_, path.substr(kModels.size()));
     if (model != nullptr) return render_openai_model(model->facts());
-    return render_failure(Dialect::kOpenAi, {Fault::kModelNotFound, fmt::format("model '{}' is not served here", path.substr(kModels.size())), {}});
+    return render_failure(
+        Dialect::kOpenAi,
+        {Fault::kModelNotFound, fmt::format("model '{}' is not served here", path.substr(kModels.size())), {}});
   }
   if (path.starts_with(kKServePrefix)) return kserve_get(path);
   const Dialect dialect = dialect_of(path);
@@ -251,7 +262,9 @@ HttpResponse Router::kserve_get(std::string_view path) {
   const KServePath parts = split_kserve(path);
   const EmbedService* model = find_model(context_, std::string(parts.model));
   if (model == nullptr) {
-    return render_failure(Dialect::kKServe, {Fault::kModelNotFound, fmt::format("Request for unknown model: '{}' is not found", parts.model), {}});
+    return render_failure(
+        Dialect::kKServe,
+        {Fault::kModelNotFound, fmt::format("Request for unknown model: '{}' is not found", parts.model), {}});
   }
   if (parts.verb == "ready") return empty_page(gauges_().ready ? 200 : 400);
   if (parts.verb == "infer") return render_failure(Dialect::kKServe, {Fault::kMethod, "wanted POST", {}});

@@ -52,9 +52,9 @@ class Router {
   const EmbedContext& context_;
   std::function<Gauges()> gauges_;
   std::map<std::string, EmbedRoute, std::less<>> embedding_routes_;
-  std::map<std::string, Page, std::less<>> text_routes_;            // POST, in the pool
+  std::map<std::string, Page, std::less<>> text_routes_;           // POST, in the pool
   std::map<std::string, std::string, std::less<>> missing_kinds_;  // what no embedding model can do: why
-  std::map<std::string, Page, std::less<>> pages_;                  // GET, at once
+  std::map<std::string, Page, std::less<>> pages_;                 // GET, at once
   EmbedRoute kserve_route_;
   std::atomic<uint64_t> next_id_ = 0;
   uint64_t id_seed_ = 0;

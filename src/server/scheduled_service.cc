@@ -20,7 +20,8 @@ class ScheduledService final : public EngineService {
 
 }  // namespace
 
-Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name, const SchedulerOptions& limits) {
+Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
+                                                   const SchedulerOptions& limits) {
   const ServingOptions serving = TRY(options_for_serving(options));
   Engine engine = TRY(Engine::load(serving.engine));
   return std::unique_ptr<EmbedService>(std::make_unique<ScheduledService>(std::move(engine), name, serving, limits));

@@ -10,7 +10,8 @@ struct Server::Impl {
   ServerOptions options;
   ServedModels models;
   Metrics metrics;
-  // Replies go to connections of `http`, so whatever may still reply (the pool, the models' lanes) ends before it: run() sees to it.
+  // Replies go to connections of `http`, so whatever may still reply (the pool, the models' lanes) ends before it: run() sees
+  // to it.
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<WorkPool> pool = std::make_unique<WorkPool>(options.workers);
   EmbedContext context{models, options.policy, *pool, metrics};
@@ -45,7 +46,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, ServedModel
   std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(options), std::move(models));
   Router& router = impl->router;
   impl->http = TRY(HttpServer::listen(
-      impl->options.http, [&router](HttpRequest request, HttpReply reply) { router.handle(std::move(request), std::move(reply)); },
+      impl->options.http,
+      [&router](HttpRequest request, HttpReply reply) { router.handle(std::move(request), std::move(reply)); },
       [&router](int status, std::string_view message, std::string_view path) { return router.refuse(status, message, path); }));
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

@@ -26,7 +26,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanup
 
 std::string cleaned(std::string piece) {
   for (const auto& [from, to] : kCleanup) {
-    for (size_t at = piece.find(from); at != std::string::npos; at = piece.find(from, at + to.size())) piece.replace(at, from.size(), to);
+    for (size_t at = piece.find(from); at != std::string::npos; at = piece.find(from, at + to.size()))
+      piece.replace(at, from.size(), to);
   }
   return piece;
 }
@@ -41,7 +42,8 @@ Result<std::string> decode_word_pieces(const Tokenizer& tokenizer, std::span<con
   bool first = true;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= tokenizer.vocab_size()) {
-      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i, tokenizer.vocab_size() - 1);
+      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i,
+                  tokenizer.vocab_size() - 1);
     }
     const int32_t id = static_cast<int32_t>(ids[i]);
     const std::optional<std::string_view> token = tokenizer.id_to_token(id);

@@ -27,7 +27,8 @@ class DirectService final : public EngineService {
 
   std::optional<Overload> submit(WorkRequest request, std::function<void(WorkResult)> done) override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (static_cast<int>(waiting_.size()) + busy_ >= limit_) return Overload{"Model is overloaded", std::chrono::milliseconds(50)};
+    if (static_cast<int>(waiting_.size()) + busy_ >= limit_)
+      return Overload{"Model is overloaded", std::chrono::milliseconds(50)};
     waiting_.emplace_back(std::move(request), std::move(done));
     wake_.notify_one();
     return std::nullopt;

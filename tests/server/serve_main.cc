@@ -21,7 +21,9 @@ class Settings {
     }
   }
   std::string text(const std::string& name) const { return values_.contains(name) ? values_.at(name) : ""; }
-  int number(const std::string& name, int fallback) const { return values_.contains(name) ? std::stoi(values_.at(name)) : fallback; }
+  int number(const std::string& name, int fallback) const {
+    return values_.contains(name) ? std::stoi(values_.at(name)) : fallback;
+  }
 
  private:
   std::map<std::string, std::string> values_;

@@ -20,12 +20,16 @@ std::vector<int> to_integers(std::string_view type, std::span<const float> vecto
 }
 
 void write_vector(JsonWriter& json, std::string_view type, const std::vector<float>& vector) {
-  if (type == "float") write_numbers(json, vector);
-  else if (type == "base64") json.value(base64(float_bytes(vector)));
-  else write_numbers(json, to_integers(type, vector));
+  if (type == "float")
+    write_numbers(json, vector);
+  else if (type == "base64")
+    json.value(base64(float_bytes(vector)));
+  else
+    write_numbers(json, to_integers(type, vector));
 }
 
-HttpResponse render(const EmbedAnswer& answer, const std::vector<std::string_view>& types, const std::vector<std::string>& texts) {
+HttpResponse render(const EmbedAnswer& answer, const std::vector<std::string_view>& types,
+                    const std::vector<std::string>& texts) {
   JsonWriter json;
   json.begin_object().key("response_type").value("embeddings_by_type").key("id").value("embd-" + answer.id);
   json.key("embeddings").begin_object();
@@ -63,7 +67,8 @@ Result<std::string> read_content(const Json& input, size_t index) {
   std::string text;
   for (const Json& part : TRY(content.items())) {
     const std::string type = TRY(part.string_or("type", "text"));
-    if (type != "text") return fail(ErrorCode::kUnsupported, "inputs[{}] has a part of type '{}': the model embeds text only", index, type);
+    if (type != "text")
+      return fail(ErrorCode::kUnsupported, "inputs[{}] has a part of type '{}': the model embeds text only", index, type);
     const Json value = TRY(required(part, "text"));
     text += TRY(value.as_string());
   }
@@ -114,7 +119,9 @@ Result<EmbedCall> parse_cohere(const Json& body) {
   if (std::any_of(types.begin(), types.end(), packs_bits)) call.request.dimensions_multiple_of = 8;
   std::vector<std::string> texts;
   for (const EmbedInput& input : call.request.inputs) texts.push_back(input.text);
-  call.render = [types = std::move(types), texts = std::move(texts)](const EmbedAnswer& answer) { return render(answer, types, texts); };
+  call.render = [types = std::move(types), texts = std::move(texts)](const EmbedAnswer& answer) {
+    return render(answer, types, texts);
+  };
   return call;
 }
 

@@ -1,6 +1,6 @@
-// The dialects' embedding routes. Each function reads a body (pure) and hands back the neutral request with the way to answer it.
-// Errors: kCorrupt for a wrong type or a missing field, kInvalidArgument for a value that makes no sense, kUnsupported for what a
-// text embedding model cannot do.
+// The dialects' embedding routes. Each function reads a body (pure) and hands back the neutral request with the way to answer
+// it. Errors: kCorrupt for a wrong type or a missing field, kInvalidArgument for a value that makes no sense, kUnsupported for
+// what a text embedding model cannot do.
 #pragma once
 
 #include "base/json.h"

@@ -24,7 +24,7 @@ struct EmbedInput {
 struct EmbedRequest {
   std::string model;  // empty: the server's first
   std::vector<EmbedInput> inputs;
-  std::optional<bool> truncate;            // nullopt: as the server is set; false: a text that is too long is an error
+  std::optional<bool> truncate;  // nullopt: as the server is set; false: a text that is too long is an error
   TruncationSide truncate_side = TruncationSide::kRight;
   std::optional<std::string> prompt;       // put before every text; "" is none
   std::optional<std::string> prompt_name;  // of the model's prompts

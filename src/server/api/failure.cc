@@ -45,8 +45,10 @@ void write_openai(JsonWriter& json, const Failure& failure) {
   const FaultRow& row = row_of(failure.fault);
   json.begin_object().key("error").begin_object().key("message").value(failure.message);
   json.key("type").value(row.openai_type).key("param").null().key("code");
-  if (row.openai_code.empty()) json.null();
-  else json.value(row.openai_code);
+  if (row.openai_code.empty())
+    json.null();
+  else
+    json.value(row.openai_code);
   json.end_object().end_object();
 }
 
@@ -107,7 +109,8 @@ Dialect dialect_of(std::string_view path) {
   if (path == "/v2/embed" || path == "/v2/rerank") return Dialect::kCohere;
   if (path == "/v2" || path.starts_with("/v2/")) return Dialect::kKServe;
   if (path.starts_with("/api/")) return Dialect::kOllama;
-  if (is_one_of(path, {"/embed", "/embed_all", "/embed_sparse", "/rerank", "/predict", "/similarity", "/tokenize", "/decode", "/info"})) {
+  if (is_one_of(path, {"/embed", "/embed_all", "/embed_sparse", "/rerank", "/predict", "/similarity", "/tokenize", "/decode",
+                       "/info"})) {
     return Dialect::kTei;
   }
   return Dialect::kOpenAi;

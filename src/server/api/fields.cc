@@ -39,7 +39,8 @@ Result<Priority> read_priority(const Json& value) {
 Result<std::chrono::microseconds> read_timeout(const Json& value) {
   const double seconds = TRY(value.as_double());
   if (!(seconds > 0 && seconds <= kMaxTimeoutSeconds)) {
-    return fail(ErrorCode::kInvalidArgument, "`timeout` is {} seconds, wanted more than 0 and at most {}", seconds, kMaxTimeoutSeconds);
+    return fail(ErrorCode::kInvalidArgument, "`timeout` is {} seconds, wanted more than 0 and at most {}", seconds,
+                kMaxTimeoutSeconds);
   }
   return std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
 }
@@ -111,7 +112,8 @@ Result<> read_common(const Json& body, EmbedRequest& request) {
   request.prompt = TRY(optional_string(body, "prompt"));
   request.prompt_name = TRY(optional_string(body, "prompt_name"));
   request.input_type = TRY(optional_string(body, "input_type"));
-  if (request.prompt && request.prompt_name) return fail(ErrorCode::kInvalidArgument, "give either `prompt` or `prompt_name`, not both");
+  if (request.prompt && request.prompt_name)
+    return fail(ErrorCode::kInvalidArgument, "give either `prompt` or `prompt_name`, not both");
   request.normalize = TRY(optional_bool(body, "normalize"));
   request.dimensions = TRY(optional_int(body, "dimensions"));
   if (const std::optional<Json> priority = body.find("priority")) request.priority = TRY(read_priority(*priority));

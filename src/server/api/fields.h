@@ -19,8 +19,8 @@ Result<std::optional<int64_t>> optional_int(const Json& body, std::string_view k
 // The body's member `key`, which must be there.
 Result<Json> required(const Json& body, std::string_view key);
 
-// A string, an array of ids, or an array of strings and arrays of ids, mixed only if `may_mix`. Nothing may be empty: neither the list,
-// nor a text (white space is a text), nor a list of ids; an error names the item.
+// A string, an array of ids, or an array of strings and arrays of ids, mixed only if `may_mix`. Nothing may be empty: neither
+// the list, nor a text (white space is a text), nor a list of ids; an error names the item.
 Result<std::vector<EmbedInput>> read_inputs(const Json& value, std::string_view name, bool may_mix);
 // An array of texts that are not empty.
 Result<std::vector<EmbedInput>> read_texts(const Json& value, std::string_view name);

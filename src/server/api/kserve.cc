@@ -31,8 +31,8 @@ class BinaryData {
 
   Result<std::string_view> take(std::string_view tensor, int64_t size) {
     if (size < 0 || static_cast<uint64_t>(size) > rest_.size()) {
-      return fail(ErrorCode::kInvalidArgument, "input '{}' has binary_data_size {}, but {} bytes are left in the body", tensor, size,
-                  rest_.size());
+      return fail(ErrorCode::kInvalidArgument, "input '{}' has binary_data_size {}, but {} bytes are left in the body", tensor,
+                  size, rest_.size());
     }
     const std::string_view taken = rest_.substr(0, static_cast<size_t>(size));
     rest_.remove_prefix(static_cast<size_t>(size));
@@ -54,9 +54,11 @@ Integer read_integer(std::string_view bytes) {
 template <class Integer>
 Result<> read_binary_integers(std::string_view bytes, Tensor& tensor) {
   if (bytes.size() % sizeof(Integer) != 0) {
-    return fail(ErrorCode::kInvalidArgument, "input '{}' has {} bytes, no whole number of {}", tensor.name, bytes.size(), tensor.datatype);
+    return fail(ErrorCode::kInvalidArgument, "input '{}' has {} bytes, no whole number of {}", tensor.name, bytes.size(),
+                tensor.datatype);
   }
-  for (size_t at = 0; at < bytes.size(); at += sizeof(Integer)) tensor.integers.push_back(read_integer<Integer>(bytes.substr(at)));
+  for (size_t at = 0; at < bytes.size(); at += sizeof(Integer))
+    tensor.integers.push_back(read_integer<Integer>(bytes.substr(at)));
   return {};
 }
 
@@ -82,9 +84,12 @@ Result<> read_binary(std::string_view bytes, Tensor& tensor) {
 // `data` is row-major, flat or nested as the shape says.
 Result<> read_json_data(const Json& data, Tensor& tensor) {
   for (const Json& item : TRY(data.items())) {
-    if (item.is_array()) TRY_VOID(read_json_data(item, tensor));
-    else if (tensor.is_integer()) tensor.integers.push_back(TRY(item.as_int()));
-    else tensor.texts.emplace_back(TRY(item.as_string()));
+    if (item.is_array())
+      TRY_VOID(read_json_data(item, tensor));
+    else if (tensor.is_integer())
+      tensor.integers.push_back(TRY(item.as_int()));
+    else
+      tensor.texts.emplace_back(TRY(item.as_string()));
   }
   return {};
 }
@@ -93,8 +98,10 @@ Result<> check_count(const Tensor& tensor) {
   const size_t found = tensor.is_integer() ? tensor.integers.size() : tensor.texts.size();
   size_t wanted = 1;
   for (const int64_t extent : tensor.shape) {
-    if (extent < 0 || (extent > 0 && wanted > found / static_cast<size_t>(extent))) wanted = SIZE_MAX;
-    else wanted *= static_cast<size_t>(extent);
+    if (extent < 0 || (extent > 0 && wanted > found / static_cast<size_t>(extent)))
+      wanted = SIZE_MAX;
+    else
+      wanted *= static_cast<size_t>(extent);
   }
   if (wanted == found) return {};
   return fail(ErrorCode::kInvalidArgument, "input '{}' has {} elements, its shape is [{}]", tensor.name, found,
@@ -128,11 +135,13 @@ Result<Tensor> read_tensor(const Json& json, BinaryData& binary) {
 
 Result<std::vector<EmbedInput>> texts_of(const Tensor& tensor) {
   if (tensor.shape.size() > 2 || (tensor.shape.size() == 2 && tensor.shape[1] != 1)) {
-    return fail(ErrorCode::kInvalidArgument, "input '{}' has shape [{}], wanted [n] or [n, 1]", tensor.name, fmt::join(tensor.shape, ", "));
+    return fail(ErrorCode::kInvalidArgument, "input '{}' has shape [{}], wanted [n] or [n, 1]", tensor.name,
+                fmt::join(tensor.shape, ", "));
   }
   std::vector<EmbedInput> inputs;
   for (const std::string& text : tensor.texts) {
-    if (text.empty()) return fail(ErrorCode::kInvalidArgument, "input '{}' cannot be empty: element {} is", tensor.name, inputs.size());
+    if (text.empty())
+      return fail(ErrorCode::kInvalidArgument, "input '{}' cannot be empty: element {} is", tensor.name, inputs.size());
     inputs.push_back({text, {}, false});
   }
   return inputs;
@@ -141,7 +150,8 @@ Result<std::vector<EmbedInput>> texts_of(const Tensor& tensor) {
 // Rows of ids; the mask, where there is one, says which of them count.
 Result<std::vector<EmbedInput>> ids_of(const Tensor& ids, const Tensor* mask) {
   if (ids.shape.size() != 2) return fail(ErrorCode::kInvalidArgument, "input '{}' wants a shape of [texts, tokens]", ids.name);
-  if (mask != nullptr && mask->shape != ids.shape) return fail(ErrorCode::kInvalidArgument, "attention_mask and input_ids differ in shape");
+  if (mask != nullptr && mask->shape != ids.shape)
+    return fail(ErrorCode::kInvalidArgument, "attention_mask and input_ids differ in shape");
   const size_t columns = static_cast<size_t>(ids.shape[1]);
   std::vector<EmbedInput> inputs(columns == 0 ? 0 : ids.rows(), EmbedInput{{}, {}, true});
   for (size_t i = 0; i < ids.integers.size(); ++i) {
@@ -158,15 +168,20 @@ Result<std::vector<EmbedInput>> inputs_of(const std::vector<Tensor>& tensors) {
   const Tensor* ids = nullptr;
   const Tensor* mask = nullptr;
   for (const Tensor& tensor : tensors) {
-    if (tensor.datatype == "BYTES" && tensor.name == "text") texts = &tensor;
-    else if (tensor.is_integer() && tensor.name == "input_ids") ids = &tensor;
-    else if (tensor.is_integer() && tensor.name == "attention_mask") mask = &tensor;
+    if (tensor.datatype == "BYTES" && tensor.name == "text")
+      texts = &tensor;
+    else if (tensor.is_integer() && tensor.name == "input_ids")
+      ids = &tensor;
+    else if (tensor.is_integer() && tensor.name == "attention_mask")
+      mask = &tensor;
     else if (tensor.name != "token_type_ids") {
-      return fail(ErrorCode::kInvalidArgument, "unexpected input '{}' ({}): the model takes text (BYTES), or input_ids and attention_mask (INT64)",
+      return fail(ErrorCode::kInvalidArgument,
+                  "unexpected input '{}' ({}): the model takes text (BYTES), or input_ids and attention_mask (INT64)",
                   tensor.name, tensor.datatype);
     }
   }
-  if ((texts == nullptr) == (ids == nullptr)) return fail(ErrorCode::kInvalidArgument, "wanted the input text, or the input input_ids");
+  if ((texts == nullptr) == (ids == nullptr))
+    return fail(ErrorCode::kInvalidArgument, "wanted the input text, or the input input_ids");
   std::vector<EmbedInput> inputs = texts != nullptr ? TRY(texts_of(*texts)) : TRY(ids_of(*ids, mask));
   if (inputs.empty()) return fail(ErrorCode::kInvalidArgument, "the inputs have no rows");
   return inputs;
@@ -248,7 +263,8 @@ Result<size_t> json_length(const HttpRequest& request) {
   size_t length = 0;
   const std::from_chars_result parsed = std::from_chars(header.data(), header.data() + header.size(), length);
   if (parsed.ec != std::errc() || parsed.ptr != header.data() + header.size() || length > request.body.size()) {
-    return fail(ErrorCode::kInvalidArgument, "Inference-Header-Content-Length is '{}', the body has {} bytes", header, request.body.size());
+    return fail(ErrorCode::kInvalidArgument, "Inference-Header-Content-Length is '{}', the body has {} bytes", header,
+                request.body.size());
   }
   return length;
 }
@@ -275,7 +291,8 @@ Result<EmbedCall> parse_kserve(const HttpRequest& request, std::string_view mode
   for (const Json& input : TRY(inputs.items())) tensors.push_back(TRY(read_tensor(input, binary)));
   if (binary.left() > 0) return fail(ErrorCode::kInvalidArgument, "{} bytes of the body belong to no input", binary.left());
   reply.id = TRY(body.string_or("id", ""));
-  if (const std::optional<Json> parameters = body.find("parameters")) TRY_VOID(read_parameters(*parameters, call.request, reply));
+  if (const std::optional<Json> parameters = body.find("parameters"))
+    TRY_VOID(read_parameters(*parameters, call.request, reply));
   TRY_VOID(read_outputs(body, reply));
   call.request.inputs = TRY(inputs_of(tensors));
   call.render = [reply](const EmbedAnswer& answer) { return render(answer, reply); };

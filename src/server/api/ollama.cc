@@ -18,8 +18,10 @@ HttpResponse render_embed(const EmbedAnswer& answer) {
 HttpResponse render_embeddings(const EmbedAnswer& answer) {
   JsonWriter json;
   json.begin_object().key("embedding");
-  if (answer.vectors.empty()) json.begin_array().end_array();
-  else write_numbers(json, answer.vectors[0]);
+  if (answer.vectors.empty())
+    json.begin_array().end_array();
+  else
+    write_numbers(json, answer.vectors[0]);
   json.end_object();
   return json_response(json.take());
 }
@@ -60,8 +62,10 @@ Result<EmbedCall> parse_ollama_embed(const Json& body) {
   call.request.input_type = TRY(optional_string(body, "input_type"));
   const std::optional<Json> input = body.find("input");
   if (is_blank_string(input) || is_empty_list(*input)) return call;
-  if (input->is_string()) call.request.inputs = TRY(read_inputs(*input, "input", /*may_mix=*/false));
-  else call.request.inputs = TRY(read_texts(*input, "input"));
+  if (input->is_string())
+    call.request.inputs = TRY(read_inputs(*input, "input", /*may_mix=*/false));
+  else
+    call.request.inputs = TRY(read_texts(*input, "input"));
   return call;
 }
 
@@ -81,7 +85,14 @@ HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models) {
   json.begin_object().key("models").begin_array();
   for (const ModelFacts& model : models) {
     json.begin_object().key("name").value(model.name).key("model").value(model.name);
-    json.key("details").begin_object().key("family").value("bert").key("quantization_level").value(model.dtype).end_object().end_object();
+    json.key("details")
+        .begin_object()
+        .key("family")
+        .value("bert")
+        .key("quantization_level")
+        .value(model.dtype)
+        .end_object()
+        .end_object();
   }
   json.end_array().end_object();
   return json_response(json.take());

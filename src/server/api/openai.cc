@@ -16,8 +16,10 @@ HttpResponse render(const EmbedAnswer& answer, bool as_base64) {
   json.begin_object().key("object").value("list").key("data").begin_array();
   for (size_t i = 0; i < answer.vectors.size(); ++i) {
     json.begin_object().key("object").value("embedding").key("index").value(static_cast<uint64_t>(i)).key("embedding");
-    if (as_base64) json.value(base64(float_bytes(answer.vectors[i])));
-    else write_numbers(json, answer.vectors[i]);
+    if (as_base64)
+      json.value(base64(float_bytes(answer.vectors[i])));
+    else
+      write_numbers(json, answer.vectors[i]);
     json.end_object();
   }
   json.end_array().key("model").value(answer.model).key("usage").begin_object();

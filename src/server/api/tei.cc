@@ -78,12 +78,21 @@ HttpResponse render_tei_info(const ModelFacts& model) {
   JsonWriter json;
   json.begin_object().key("model_id").value(model.id).key("model_sha").null().key("model_dtype").value(model.dtype);
   json.key("served_model_name").value(model.name);
-  json.key("model_type").begin_object().key("embedding").begin_object().key("pooling").value(model.pooling).end_object().end_object();
+  json.key("model_type")
+      .begin_object()
+      .key("embedding")
+      .begin_object()
+      .key("pooling")
+      .value(model.pooling)
+      .end_object()
+      .end_object();
   json.key("max_concurrent_requests").value(model.max_concurrent_requests);
   json.key("max_input_length").value(model.max_length).key("max_batch_tokens").value(model.max_batch_tokens);
   json.key("max_batch_requests");
-  if (model.max_batch_requests) json.value(*model.max_batch_requests);
-  else json.null();
+  if (model.max_batch_requests)
+    json.value(*model.max_batch_requests);
+  else
+    json.null();
   // Lists of any length are taken and split, so the bound that clients must keep is the one in tokens.
   json.key("max_client_batch_size").value(model.max_queue_tokens).key("auto_truncate").value(model.auto_truncate);
   json.key("tokenization_workers").value(model.tokenization_workers).key("version").value(INLAY_VERSION);

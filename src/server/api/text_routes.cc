@@ -18,8 +18,10 @@ Result<TokenizeCall> parse_tokenize(const Json& body) {
   TokenizeCall call;
   const Json inputs = TRY(required(body, "inputs"));
   std::vector<EmbedInput> texts;
-  if (inputs.is_string()) texts = TRY(read_inputs(inputs, "inputs", /*may_mix=*/false));
-  else texts = TRY(read_texts(inputs, "inputs"));
+  if (inputs.is_string())
+    texts = TRY(read_inputs(inputs, "inputs", /*may_mix=*/false));
+  else
+    texts = TRY(read_texts(inputs, "inputs"));
   for (EmbedInput& text : texts) call.texts.push_back(std::move(text.text));
   call.add_special_tokens = TRY(body.bool_or("add_special_tokens", true));
   call.prompt_name = TRY(optional_string(body, "prompt_name"));

@@ -21,12 +21,13 @@ std::string base64(std::string_view bytes);
 // Little-endian float32.
 std::string float_bytes(std::span<const float> vector);
 
-// Numbers divided by the vector's largest magnitude and spread over -127 to 127: directions, and so cosines, are kept; lengths are not.
+// Numbers divided by the vector's largest magnitude and spread over -127 to 127: directions, and so cosines, are kept; lengths
+// are not.
 std::vector<int> to_int8(std::span<const float> vector);
 // The same, 128 higher.
 std::vector<int> to_uint8(std::span<const float> vector);
-// A bit is 1 where the number is above 0; eight to a byte, the first in the highest bit, as numpy.packbits does. The size must be a
-// multiple of 8.
+// A bit is 1 where the number is above 0; eight to a byte, the first in the highest bit, as numpy.packbits does. The size must
+// be a multiple of 8.
 std::vector<int> to_ubinary(std::span<const float> vector);
 // The same bytes minus 128, as sentence-transformers writes them.
 std::vector<int> to_binary(std::span<const float> vector);

@@ -83,8 +83,8 @@ std::optional<std::string> percent_decode(std::string_view text) {
 }
 
 std::string http_head(const HttpResponse& response, bool keep_alive) {
-  std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: inlay\r\nDate: {}\r\n", response.status, http_reason(response.status),
-                                 http_date());
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: inlay\r\nDate: {}\r\n", response.status,
+                                 http_reason(response.status), http_date());
   if (may_have_body(response.status)) {
     if (!response.body.empty()) head += fmt::format("Content-Type: {}\r\n", response.content_type);
     head += fmt::format("Content-Length: {}\r\n", response.body.size());

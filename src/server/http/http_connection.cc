@@ -1,6 +1,6 @@
 // A connection reads ahead while requests are in progress, for two reasons: pipelined requests may start at once, and the end
-// of the stream tells that the client has gone, so that its work can be dropped. Requests get numbered slots; responses leave in
-// the order of the slots, whatever the order they come in. All members belong to the strand of the socket.
+// of the stream tells that the client has gone, so that its work can be dropped. Requests get numbered slots; responses leave
+// in the order of the slots, whatever the order they come in. All members belong to the strand of the socket.
 #include "server/http/http_connection.h"
 
 #include <algorithm>
@@ -119,8 +119,10 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
 
   std::shared_ptr<Connection> self() { return this->shared_from_this(); }
   tcp::socket& socket() {
-    if constexpr (std::is_same_v<Stream, TlsStream>) return stream_.next_layer();
-    else return stream_;
+    if constexpr (std::is_same_v<Stream, TlsStream>)
+      return stream_.next_layer();
+    else
+      return stream_;
   }
 
   void open() {
@@ -293,8 +295,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     Slot& slot = slots_.front();
     if (draining_ && slots_.size() == 1 && phase_ != Phase::kRequest && buffer_.size() == 0) slot.keep_alive = false;
     head_ = http_head(slot.response, slot.keep_alive);
-    const std::array<asio::const_buffer, 2> parts = {
-        asio::buffer(head_), slot.head_only ? asio::const_buffer() : asio::buffer(slot.response.body)};
+    const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_),
+                                                     slot.head_only ? asio::const_buffer() : asio::buffer(slot.response.body)};
     limit(write_timer_, context_.options.write_timeout);
     asio::async_write(stream_, parts, [self = self()](error_code error, size_t) { self->on_written(error); });
   }

@@ -35,22 +35,24 @@ Result<std::unique_ptr<asio::ssl::context>> load_tls(const HttpOptions& options)
   tls->use_certificate_chain_file(options.tls_cert.string(), error);
   if (error) return fail(ErrorCode::kInvalidArgument, "{}: no PEM certificate: {}", options.tls_cert.string(), error.message());
   tls->use_private_key_file(options.tls_key.string(), asio::ssl::context::pem, error);
-  if (error) return fail(ErrorCode::kInvalidArgument, "{}: no key for the certificate: {}", options.tls_key.string(), error.message());
+  if (error)
+    return fail(ErrorCode::kInvalidArgument, "{}: no key for the certificate: {}", options.tls_key.string(), error.message());
   return tls;
 }
 
 Result<> bind(tcp::acceptor& acceptor, asio::io_context& io, const HttpOptions& options) {
   error_code error;
   tcp::resolver resolver(io);
-  const tcp::resolver::results_type found =
-      resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive | tcp::resolver::numeric_service, error);
+  const tcp::resolver::results_type found = resolver.resolve(options.host, std::to_string(options.port),
+                                                             tcp::resolver::passive | tcp::resolver::numeric_service, error);
   if (error || found.empty()) return fail(ErrorCode::kInvalidArgument, "host '{}': {}", options.host, error.message());
   const tcp::endpoint endpoint = found.begin()->endpoint();
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return fail(ErrorCode::kUnavailable, "cannot listen on {} port {}: {}", options.host, options.port, error.message());
+  if (error)
+    return fail(ErrorCode::kUnavailable, "cannot listen on {} port {}: {}", options.host, options.port, error.message());
   return {};
 }
 
@@ -58,7 +60,10 @@ Result<> bind(tcp::acceptor& acceptor, asio::io_context& io, const HttpOptions& 
 
 struct HttpServer::Impl {
   Impl(const HttpOptions& given, HttpHandler handler_given, HttpRefusal refusal_given)
-      : options(given), handler(std::move(handler_given)), refusal(std::move(refusal_given)), io(std::max(1, given.io_threads)) {}
+      : options(given),
+        handler(std::move(handler_given)),
+        refusal(std::move(refusal_given)),
+        io(std::max(1, given.io_threads)) {}
 
   HttpOptions options;
   HttpHandler handler;
