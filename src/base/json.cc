@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <cctype>
+#include <charconv>
 #include <cmath>
 
 #include "base/file.h"
@@ -26,6 +28,47 @@ const char* type_name(simdjson::dom::element_type type) {
 std::string child(const std::string& where, std::string_view key) {
   const bool is_root = where.find(": ") == std::string::npos;
   return fmt::format("{}{}{}", where, is_root ? ": " : ".", key);
+}
+
+bool is_number_character(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+bool is_beyond_64_bits(std::string_view number) {
+  uint64_t magnitude = 0;
+  const std::string_view digits = number.substr(number.starts_with('-') ? 1 : 0);
+  const std::from_chars_result result = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude);
+  if (result.ptr != digits.data() + digits.size()) return false;
+  return result.ec == std::errc::result_out_of_range || (number.starts_with('-') && magnitude > (1ULL << 63));
+}
+
+// Python writes int(1e30), its "no limit" in tokenizer_config.json, with all 31 digits. The JSON library reads integers of 64
+// bits only and refuses the whole text, so such integers get an exponent here and become doubles.
+std::string with_long_integers_as_doubles(std::string_view text) {
+  std::string result;
+  result.reserve(text.size() + 16);
+  bool in_string = false;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i + 1;
+    if (in_string) {
+      if (text[i] == '\\' && end < text.size()) ++end;
+      in_string = text[i] != '"';
+    } else if (text[i] == '"') {
+      in_string = true;
+    } else if (text[i] == '-' || std::isdigit(static_cast<unsigned char>(text[i]))) {
+      while (end < text.size() && (is_number_character(text[end]) || text[end] == '-')) ++end;
+    }
+    const std::string_view piece = text.substr(i, end - i);
+    result += piece;
+    if (!in_string && is_beyond_64_bits(piece)) result += "e0";
+    i = end;
+  }
+  return result;
+}
+
+simdjson::error_code parse_text(simdjson::dom::parser& parser, std::string_view text, simdjson::dom::element& root) {
+  const simdjson::error_code error = parser.allocate(text.size(), kMaxDepth);
+  return error == simdjson::SUCCESS ? parser.parse(text.data(), text.size()).get(root) : error;
 }
 
 }  // namespace
@@ -135,8 +178,10 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string name
   JsonDocument document;
   document.name_ = std::move(name);
   document.parser_ = std::make_unique<simdjson::dom::parser>();
-  simdjson::error_code error = document.parser_->allocate(text.size(), kMaxDepth);
-  if (error == simdjson::SUCCESS) error = document.parser_->parse(text.data(), text.size()).get(document.root_);
+  simdjson::error_code error = parse_text(*document.parser_, text, document.root_);
+  if (error == simdjson::NUMBER_ERROR) {
+    error = parse_text(*document.parser_, with_long_integers_as_doubles(text), document.root_);
+  }
   if (error != simdjson::SUCCESS) {
     return fail(ErrorCode::kCorrupt, "{}: not valid JSON: {}", document.name_, simdjson::error_message(error));
   }

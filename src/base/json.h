@@ -66,6 +66,7 @@ class Json {
 };
 
 // Owns the text's parse. Not copyable; movable (values stay valid). Depth is limited to 256 levels.
+// Integers beyond 64 bits are read as doubles, as Python's writers produce them.
 class JsonDocument {
  public:
   // `name` starts every error message. Invalid UTF-8 or JSON is kCorrupt.

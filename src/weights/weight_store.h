@@ -15,21 +15,26 @@ namespace inlay {
 // Immutable after opening, so any thread may read. Views are valid while the store lives.
 class WeightStore {
  public:
-  // Opens model.safetensors, or the shards that model.safetensors.index.json names (then no other file is looked at).
-  // Every header is checked before anything is allocated for it; a file that contradicts itself is kCorrupt, with file and
-  // field.
+  // Opens the shards that model.safetensors.index.json names (then no other file is looked at, and of a tensor that lies in two
+  // shards the one is taken that the index names), or else model.safetensors. Every header is checked before anything is
+  // allocated for it; a file that contradicts itself is kCorrupt, with file and field. A folder with weights in another format
+  // only is kUnsupported.
   static Result<WeightStore> open(const std::filesystem::path& folder);
 
   WeightStore(WeightStore&&) noexcept;
   WeightStore& operator=(WeightStore&&) noexcept;
   ~WeightStore();
 
-  // nullptr if there is no such tensor.
+  // nullptr if there is no such tensor, or if its element type is unknown to this build.
   const TensorView* find(std::string_view name) const;
-  std::vector<std::string> names() const;  // sorted
+  // The same with a reason: kCorrupt if there is no such tensor, kUnsupported if its element type is unknown. Files with
+  // unknown types load, since the tensor may be one that nobody needs.
+  Result<const TensorView*> get(std::string_view name) const;
+  bool contains(std::string_view name) const;
+  std::vector<std::string> names() const;  // sorted; also those of unknown type
   // Bytes of all tensors.
   uint64_t total_bytes() const;
-  // The file a tensor lies in, for messages.
+  // The file a tensor lies in, for messages; for an unknown name the files that were opened.
   std::string file_of(std::string_view name) const;
   // Lets the pages of a tensor go once it was copied or packed, so that weights are resident once.
   void release(std::string_view name) const;

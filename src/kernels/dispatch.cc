@@ -1,0 +1,90 @@
+// Builds the tables, from the plainest up, and picks one. Compiled without instruction-set flags.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu.h"
+#include "kernels/kernels.h"
+
+namespace inlay {
+
+void fill_scalar(Kernels& table);
+#if defined(__x86_64__)
+void fill_avx2(Kernels& table);
+void fill_avx512(Kernels& table);
+void fill_avx512_vnni(Kernels& table);
+void fill_avx512_bf16(Kernels& table);
+#endif
+
+namespace {
+
+struct Step {
+  const char* name;
+  uint64_t needs;
+  void (*fill)(Kernels&);
+  const char* base;  // the table whose entries are kept where this one has none; null: none
+};
+
+// In order of preference, the best last. A new instruction set is a folder and a line here.
+constexpr Step kSteps[] = {
+    {"scalar", 0, fill_scalar, nullptr},
+#if defined(__x86_64__)
+    {"avx2", kCpuAvx2, fill_avx2, nullptr},
+    {"avx512", kCpuAvx512, fill_avx512, nullptr},
+    {"avx512_vnni", kCpuAvx512 | kCpuAvx512Vnni, fill_avx512_vnni, "avx512"},
+    {"avx512_bf16", kCpuAvx512 | kCpuAvx512Vnni | kCpuAvx512Bf16, fill_avx512_bf16, "avx512_vnni"},
+#endif
+};
+
+struct Tables {
+  std::vector<Kernels> storage;
+  std::vector<const Kernels*> pointers;
+
+  Tables() {
+    const uint64_t features = cpu_features();
+    storage.reserve(std::size(kSteps));
+    for (const Step& step : kSteps) {
+      if ((step.needs & features) != step.needs) continue;
+      Kernels table;
+      for (const Kernels& other : storage) {
+        if (step.base != nullptr && std::string_view(other.name) == step.base) table = other;
+      }
+      table.name = step.name;
+      table.needs = step.needs;
+      step.fill(table);
+      storage.push_back(table);
+    }
+    for (const Kernels& table : storage) pointers.push_back(&table);
+  }
+};
+
+const Tables& tables() {
+  static const Tables all;
+  return all;
+}
+
+const Kernels& choose() {
+  const char* forced = std::getenv("INLAY_ISA");
+  if (forced == nullptr || *forced == '\0') return *tables().pointers.back();
+  for (const Kernels* table : tables().pointers) {
+    if (std::string_view(table->name) == forced) return *table;
+  }
+  std::fprintf(stderr, "INLAY_ISA is '%s', but this CPU runs:", forced);
+  for (const Kernels* table : tables().pointers) std::fprintf(stderr, " %s", table->name);
+  std::fprintf(stderr, "\n");
+  std::exit(2);
+}
+
+}  // namespace
+
+const Kernels& kernels() {
+  static const Kernels& chosen = choose();
+  return chosen;
+}
+
+KernelTables available_kernels() { return {tables().pointers.data(), tables().pointers.size()}; }
+
+bool bf16_is_fast(const Kernels& table) { return (table.needs & kCpuAvx512Bf16) != 0 && cpu_is_amd(); }
+
+}  // namespace inlay

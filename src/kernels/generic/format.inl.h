@@ -1,0 +1,28 @@
+// Enters one matrix product into a table. Included after a vec.h.
+#pragma once
+
+#include "kernels/generic/gemm.inl.h"
+#include "kernels/generic/peak.inl.h"
+#include "kernels/generic/rows.inl.h"
+
+namespace inlay {
+namespace {
+
+template <class T>
+void set_format(Kernels& table, Format format, void (*gemm)(const GemmArgs&) noexcept, int element_bytes,
+                int activation_bytes) {
+  const int index = static_cast<int>(format);
+  table.layout[index] = {kPanelColumns, T::kStep, element_bytes, activation_bytes};
+  table.gemm[index] = gemm;
+  table.peak[index] = peak<T>;
+}
+
+// The conversion to codes goes with the int8 product that reads them.
+template <class T, class Code>
+void set_int8(Kernels& table) {
+  set_format<T>(table, Format::kI8, gemm<T, IntResult, true>, 1, sizeof(Code));
+  table.to_codes = to_codes<Code>;
+}
+
+}  // namespace
+}  // namespace inlay

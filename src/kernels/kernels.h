@@ -1,0 +1,145 @@
+// The table of kernels: one entry per kernel, its contract written once. Each instruction set has a table of its own.
+//
+// Kernels are pure functions on pointers: no allocation, no errors, no threads. Shapes have been checked by the caller.
+// Every element of a result is computed by one sequence of operations that depends on its row and column only, never on how
+// many rows or columns the call covers: this is what makes vectors bit-identical alone and in any batch. Rows of activations
+// are padded: a buffer that holds n columns has a stride of at least padded_columns(n), and the padding is zero.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/activation.h"
+
+namespace inlay {
+
+// How the operands of a matrix product are stored.
+enum class Format : uint8_t {
+  kF32,          // float x float
+  kBF16,         // bf16 x bf16, summed in float
+  kI8,           // u8 activations (scale and minimum per row) x s8 weights (scale per column), summed exactly in int32
+  kHalfWeights,  // float activations x fp16 weights widened in registers: half the memory of kF32, same arithmetic
+  kBF16Weights,  // float activations x bf16 weights widened in registers
+};
+constexpr int kFormats = 5;
+
+// Weights lie in panels of `panel_columns` columns: [panel][k / k_step][column in panel][k_step], zero beyond the last column
+// and beyond k.
+struct PanelLayout {
+  int panel_columns = 0;
+  int k_step = 0;         // consecutive k that lie together, because one instruction multiplies them
+  int element_bytes = 0;  // of a packed weight
+  int activation_bytes =
+      0;  // of an element of A: kI8 takes u8, or the same numbers as int16 where no instruction multiplies bytes
+};
+
+// c[row, column] = activation(sum_k a[row, k] * b[k, column] + bias[column]) + residual[row, column]
+struct GemmArgs {
+  const void* a = nullptr;  // [rows, k] in the format's activation type
+  int64_t a_stride = 0;     // bytes
+  const void* b = nullptr;  // the whole packed matrix
+  int rows = 0;
+  int k = 0;            // as packed: a multiple of k_step; a's padding up to here is finite
+  int panel_begin = 0;  // columns [panel_begin, panel_end) * panel_columns are computed, the last panel whole
+  int panel_end = 0;
+  const float* bias = nullptr;  // [columns, padded]
+  Activation activation = Activation::kIdentity;
+  const float* residual = nullptr;  // [rows, columns] or null
+  int64_t residual_stride = 0;      // floats
+  void* c = nullptr;                // [rows, columns]
+  int64_t c_stride = 0;             // elements
+  bool c_is_bf16 = false;           // else float
+  // kI8 only. The activation is a_scale[row] * q + a_min[row], the weight b_scale[column] * w.
+  const float* a_scale = nullptr;  // [rows]
+  const float* a_min = nullptr;    // [rows]
+  const float* b_scale = nullptr;  // [columns, padded]
+  const float* b_sum = nullptr;    // [columns, padded]: b_scale * sum_k w, so that a_min costs one multiply-add a column
+};
+
+// softmax(scale * q k^T) v for one head of one sequence, rows [query_begin, query_end). All of q, k, v have the same stride.
+struct AttentionArgs {
+  const void* q = nullptr;  // [length, head_dim], float or bf16 as the table entry says
+  const void* k = nullptr;
+  const void* v = nullptr;
+  int64_t stride = 0;      // elements
+  void* out = nullptr;     // [length, head_dim]
+  int64_t out_stride = 0;  // elements
+  bool out_is_bf16 = false;
+  int length = 0;
+  int head_dim = 0;
+  float scale = 0;
+  int query_begin = 0;
+  int query_end = 0;
+  void* scratch = nullptr;  // attention_f32_bytes() or attention_bf16_bytes(), 64-byte aligned
+};
+
+// y = (x - mean) / sqrt(variance + eps) * gamma + beta for each row, statistics over `columns`. y may be x.
+struct LayerNormArgs {
+  const float* x = nullptr;      // [rows, columns]
+  float* y = nullptr;            // [rows, columns]; padding is set to zero
+  int64_t stride = 0;            // floats, of x and y
+  const float* gamma = nullptr;  // [columns, padded with zeros]
+  const float* beta = nullptr;
+  int rows = 0;
+  int columns = 0;
+  float eps = 0;
+};
+
+// Rows of floats to another activation type; x is zero from `columns` up to `padded`, and so many columns are converted.
+struct ConvertArgs {
+  const float* x = nullptr;  // [rows, columns]
+  int64_t x_stride = 0;      // floats
+  void* y = nullptr;         // bf16, or codes of 0..255 as the kI8 layout's activation_bytes says
+  int64_t y_stride = 0;      // elements
+  float* scale =
+      nullptr;  // to_codes only: [rows]; x is about scale * q + minimum, with q = round((x - minimum) / scale) in 0..255
+  float* minimum = nullptr;  // to_codes only: [rows]
+  int rows = 0;
+  int columns = 0;
+  int padded = 0;
+};
+
+struct Kernels {
+  const char* name = nullptr;  // "avx512_bf16"; INLAY_ISA takes it
+  uint64_t needs = 0;          // bits of base/cpu.h CpuFeature
+  int vector_floats = 1;       // rows are padded to a multiple of this
+
+  PanelLayout layout[kFormats];
+  void (*gemm[kFormats])(const GemmArgs&) noexcept = {};  // null where the instruction set has none
+
+  void (*attention_f32)(const AttentionArgs&) noexcept = nullptr;
+  void (*attention_bf16)(const AttentionArgs&) noexcept = nullptr;             // null without bf16 products
+  size_t (*attention_f32_bytes)(int length, int head_dim) noexcept = nullptr;  // of scratch
+  size_t (*attention_bf16_bytes)(int length, int head_dim) noexcept = nullptr;
+
+  void (*layer_norm)(const LayerNormArgs&) noexcept = nullptr;
+  void (*to_bf16)(const ConvertArgs&) noexcept = nullptr;
+  void (*to_codes)(const ConvertArgs&) noexcept = nullptr;
+  void (*activate)(Activation activation, float* x, int64_t count) noexcept = nullptr;  // in place
+
+  // Runs register-only multiply-adds of the format for `iterations` rounds and gives the operations done (2 per multiply-add).
+  double (*peak[kFormats])(int64_t iterations) noexcept = {};
+
+  bool has(Format format) const { return gemm[static_cast<int>(format)] != nullptr; }
+  const PanelLayout& panel(Format format) const { return layout[static_cast<int>(format)]; }
+};
+
+// The best table for this CPU, or the one INLAY_ISA names. An unknown or unsupported name ends the program with a message that
+// lists the names there are. The same table for the whole life of the process.
+const Kernels& kernels();
+
+// Every table this CPU can run, scalar first; for tests and tuning.
+struct KernelTables {
+  const Kernels* const* begin_;
+  size_t size_;
+  const Kernels* const* begin() const { return begin_; }
+  const Kernels* const* end() const { return begin_ + size_; }
+  size_t size() const { return size_; }
+};
+KernelTables available_kernels();
+
+// Whether bf16 products are at least as fast as float ones: true on AMD Zen 4 and later, false on Intel, whose AVX512_BF16 runs
+// at half the rate of its float units (cpufp measurements: Zen 4 2.0x, Sapphire Rapids 0.5x).
+bool bf16_is_fast(const Kernels& table);
+
+}  // namespace inlay

@@ -1,0 +1,18 @@
+// model.safetensors.index.json: which shard holds which tensor.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace inlay {
+
+// Shard file name -> the tensors that it holds. Names are plain: a shard always lies beside its index.
+using ShardIndex = std::map<std::string, std::vector<std::string>>;
+
+Result<ShardIndex> read_shard_index(const std::filesystem::path& path);
+
+}  // namespace inlay

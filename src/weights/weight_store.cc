@@ -1,0 +1,160 @@
+#include "weights/weight_store.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/file.h"
+#include "weights/safetensors.h"
+#include "weights/shard_index.h"
+
+namespace inlay {
+namespace {
+
+constexpr const char* kSingleFile = "model.safetensors";
+constexpr const char* kIndexFile = "model.safetensors.index.json";
+
+struct Shard {
+  std::string file;
+  MappedFile map;
+};
+
+struct Slot {
+  TensorView view;
+  bool has_known_type = false;
+  std::string dtype_text;
+  size_t shard = 0;
+};
+
+bool has_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  // symlink_status, so that a dangling link is reported as the broken file it is and not taken for a folder without weights.
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+// Says what to do when a folder has no safetensors file.
+tl::unexpected<Error> no_weights(const std::filesystem::path& folder) {
+  for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack",
+                            "model.onnx", "onnx/model.onnx", "rust_model.ot"}) {
+    if (!has_file(folder / other)) continue;
+    return fail(ErrorCode::kUnsupported,
+                "{}: the weights are in {}, and only safetensors files are read; convert them, for instance with "
+                "save_pretrained(..., safe_serialization=True) of transformers",
+                folder.string(), other);
+  }
+  return fail(ErrorCode::kNotFound, "{}: neither {} nor {}", folder.string(), kSingleFile, kIndexFile);
+}
+
+}  // namespace
+
+struct WeightStore::Impl {
+  std::vector<Shard> shards;
+  std::map<std::string, Slot, std::less<>> slots;
+  uint64_t total_bytes = 0;
+
+  // Maps one file and adds its tensors: all of them, or those in `wanted`, each of which must be there.
+  Result<> add_file(const std::filesystem::path& folder, const std::string& file, const std::vector<std::string>* wanted);
+
+  const Slot* slot(std::string_view name) const {
+    const auto found = slots.find(name);
+    return found == slots.end() ? nullptr : &found->second;
+  }
+
+ private:
+  void add_tensor(SafetensorsEntry entry, std::span<const std::byte> bytes);
+};
+
+void WeightStore::Impl::add_tensor(SafetensorsEntry entry, std::span<const std::byte> bytes) {
+  Slot slot;
+  slot.shard = shards.size() - 1;
+  slot.has_known_type = entry.dtype.has_value();
+  slot.dtype_text = std::move(entry.dtype_text);
+  slot.view.dtype = entry.dtype.value_or(DType::kU8);
+  slot.view.shape = std::move(entry.shape);
+  slot.view.bytes = bytes.subspan(entry.begin, entry.end - entry.begin);
+  total_bytes += slot.view.bytes.size();
+  slots.insert_or_assign(std::move(entry.name), std::move(slot));
+}
+
+Result<> WeightStore::Impl::add_file(const std::filesystem::path& folder, const std::string& file,
+                                     const std::vector<std::string>* wanted) {
+  MappedFile map = TRY(MappedFile::open(folder / file));
+  const std::span<const std::byte> bytes = map.bytes();
+  SafetensorsHeader header = TRY(read_safetensors_header(bytes, file));
+  shards.push_back({file, std::move(map)});
+  if (wanted == nullptr) {
+    for (SafetensorsEntry& entry : header.tensors) add_tensor(std::move(entry), bytes);
+    return {};
+  }
+  std::map<std::string_view, SafetensorsEntry*> found;
+  for (SafetensorsEntry& entry : header.tensors) found[entry.name] = &entry;
+  for (const std::string& name : *wanted) {
+    const auto match = found.find(name);
+    if (match == found.end()) return fail(ErrorCode::kCorrupt, "tensor '{}' is not in it", name);
+    SafetensorsEntry entry = *match->second;
+    add_tensor(std::move(entry), bytes);
+  }
+  return {};
+}
+
+Result<WeightStore> WeightStore::open(const std::filesystem::path& folder) {
+  std::unique_ptr<Impl> impl = std::make_unique<Impl>();
+  if (has_file(folder / kIndexFile)) {
+    const ShardIndex index = TRY(read_shard_index(folder / kIndexFile));
+    for (const auto& [file, tensors] : index) {
+      TRY_VOID(impl->add_file(folder, file, &tensors).map_error(within(fmt::format("{} names {}", kIndexFile, file))));
+    }
+  } else if (has_file(folder / kSingleFile)) {
+    TRY_VOID(impl->add_file(folder, kSingleFile, nullptr));
+  } else {
+    return no_weights(folder);
+  }
+  return WeightStore(std::move(impl));
+}
+
+WeightStore::WeightStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WeightStore::WeightStore(WeightStore&&) noexcept = default;
+WeightStore& WeightStore::operator=(WeightStore&&) noexcept = default;
+WeightStore::~WeightStore() = default;
+
+const TensorView* WeightStore::find(std::string_view name) const {
+  const Slot* slot = impl_->slot(name);
+  return slot != nullptr && slot->has_known_type ? &slot->view : nullptr;
+}
+
+Result<const TensorView*> WeightStore::get(std::string_view name) const {
+  const Slot* slot = impl_->slot(name);
+  if (slot == nullptr) return fail(ErrorCode::kCorrupt, "{}: tensor '{}' is missing", file_of(name), name);
+  if (!slot->has_known_type) {
+    return fail(ErrorCode::kUnsupported, "{}: tensor '{}' has the unknown element type '{}'", file_of(name), name,
+                slot->dtype_text);
+  }
+  return &slot->view;
+}
+
+bool WeightStore::contains(std::string_view name) const { return impl_->slot(name) != nullptr; }
+
+std::vector<std::string> WeightStore::names() const {
+  std::vector<std::string> result;
+  result.reserve(impl_->slots.size());
+  for (const auto& [name, slot] : impl_->slots) result.push_back(name);
+  return result;
+}
+
+uint64_t WeightStore::total_bytes() const { return impl_->total_bytes; }
+
+std::string WeightStore::file_of(std::string_view name) const {
+  const Slot* slot = impl_->slot(name);
+  if (slot != nullptr) return impl_->shards[slot->shard].file;
+  if (impl_->shards.size() == 1) return impl_->shards[0].file;
+  return fmt::format("{} shards of {}", impl_->shards.size(), kIndexFile);
+}
+
+void WeightStore::release(std::string_view name) const {
+  const Slot* slot = impl_->slot(name);
+  if (slot == nullptr || slot->view.bytes.empty()) return;
+  const MappedFile& map = impl_->shards[slot->shard].map;
+  map.release(static_cast<size_t>(slot->view.bytes.data() - map.bytes().data()), slot->view.bytes.size());
+}
+
+}  // namespace inlay
