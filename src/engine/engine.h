@@ -11,15 +11,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/precision.h"
 #include "model/model_spec.h"
 #include "tokenizer/tokenizer.h"
 
 namespace inlay {
-
-// The precision of the linear layers and of the embedding tables.
-enum class Precision : uint8_t { kAuto, kFloat32, kBFloat16, kFloat16, kInt8 };
-std::string_view precision_name(Precision precision);
-std::optional<Precision> precision_from_name(std::string_view name);
 
 enum class Normalize : uint8_t { kAuto, kOn, kOff };  // auto: as the folder's modules say
 
@@ -85,6 +81,7 @@ class Engine {
   int max_batch_tokens() const;
 
  private:
+  friend class EmbedCall;
   struct Impl;
   explicit Engine(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernels/activation.h"
 
 namespace inlay {
-
-// config.hidden_act. kGelu is the exact erf form, kGeluTanh the approximation (gelu_new, gelu_pytorch_tanh, gelu_fast, ...).
-enum class Activation : uint8_t { kIdentity, kGelu, kGeluTanh, kQuickGelu, kRelu, kSilu, kTanh, kSigmoid };
 
 // config.json of a BERT-type encoder.
 struct EncoderConfig {

@@ -1,0 +1,108 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "engine/engine_impl.h"
+
+namespace inlay {
+namespace {
+
+// GEMM saturates at some 64 rows; 256 rows of a 384-wide model still keep their activations in a 1 MB L2, and a query that waits behind
+// a batch waits for that many tokens only.
+constexpr int kBatchTokens = 256;
+
+}  // namespace
+
+void Engine::Impl::fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const {
+  lane.batch.clear();
+  lane.prompt_tokens.clear();
+  for (const TokenizedText* text : texts) {
+    lane.batch.add(text->ids, text->type_ids);
+    lane.prompt_tokens.push_back(std::min(text->prompt_tokens, static_cast<int>(text->ids.size()) - 1));
+  }
+  INLAY_CHECK(lane.batch.tokens() <= lane.workspace.max_tokens(), "batches are planned within max_batch_tokens");
+}
+
+void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> status) const {
+  head.apply(lane.batch, lane.prompt_tokens, lane.workspace.hidden(), lane.memory, out);
+  const int dimensions = head.dimensions();
+  for (int text = 0; text < lane.batch.texts(); ++text) {
+    const float* vector = out + static_cast<int64_t>(text) * dimensions;
+    if (std::all_of(vector, vector + dimensions, [](float value) { return std::isfinite(value); })) continue;
+    status[text] = fail(ErrorCode::kInternal, "the vector is not finite (NaN or infinity)");
+  }
+}
+
+std::unique_ptr<EngineLane> Engine::Impl::make_lane(int ranks) const {
+  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), std::max(kBatchTokens, max_length), ranks);
+}
+
+Result<> Engine::Impl::check(const TokenizedText& text) const {
+  if (text.ids.empty()) return fail(ErrorCode::kInvalidArgument, "the text has no tokens");
+  if (static_cast<int64_t>(text.ids.size()) > max_length) {
+    return fail(ErrorCode::kTooLarge, "{} tokens, at most {} are taken", text.ids.size(), max_length);
+  }
+  for (size_t i = 0; i < text.ids.size(); ++i) {
+    if (text.ids[i] >= 0 && text.ids[i] < spec.encoder.vocab_size) continue;
+    return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i, spec.encoder.vocab_size - 1);
+  }
+  return {};
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+const ModelSpec& Engine::spec() const { return impl_->spec; }
+const Tokenizer& Engine::tokenizer() const { return impl_->tokenizer; }
+Precision Engine::precision() const { return impl_->precision; }
+std::string_view Engine::isa() const { return impl_->plan.compute.kernels->name; }
+int Engine::dimensions() const { return impl_->head.dimensions(); }
+int Engine::max_length() const { return impl_->max_length; }
+int Engine::threads() const { return impl_->team->size(); }
+uint64_t Engine::weight_bytes() const { return impl_->encoder->weight_bytes() + impl_->head.weight_bytes(); }
+double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
+int Engine::max_batch_tokens() const { return kBatchTokens; }
+
+Result<TokenizedText> Engine::tokenize(std::string_view text) const {
+  std::string with_prompt;
+  if (!impl_->prompt.empty()) {
+    with_prompt.reserve(impl_->prompt.size() + text.size());
+    with_prompt.append(impl_->prompt).append(text);
+    text = with_prompt;
+  }
+  Encoding encoding = TRY(impl_->tokenizer.encode(text, impl_->encode_options));
+  TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), impl_->prompt_tokens, encoding.truncated};
+  // A model without a second token type has one row; transformers feeds it zeros as well.
+  if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
+  TRY_VOID(impl_->check(result));
+  return result;
+}
+
+Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
+  if (static_cast<int64_t>(ids.size()) > impl_->max_length) {
+    return fail(ErrorCode::kTooLarge, "{} tokens, at most {} are taken", ids.size(), impl_->max_length);
+  }
+  TokenizedText text;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= impl_->spec.encoder.vocab_size) {
+      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i, impl_->spec.encoder.vocab_size - 1);
+    }
+    text.ids.push_back(static_cast<int32_t>(ids[i]));
+  }
+  TRY_VOID(impl_->check(text));
+  return text;
+}
+
+std::unique_ptr<EngineLane> Engine::make_lane() const { return impl_->make_lane(1); }
+
+void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
+  impl_->fill(lane, texts);
+  impl_->run(lane, Share{});
+  impl_->finish(lane, out, status);
+}
+
+}  // namespace inlay

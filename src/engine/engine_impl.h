@@ -1,0 +1,59 @@
+// What an engine is made of; for the files of this folder only.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/team.h"
+#include "engine/engine.h"
+#include "model/encoder.h"
+#include "model/head.h"
+#include "weights/weight_store.h"
+
+namespace inlay {
+
+class EngineLane {
+ public:
+  EngineLane(const ComputePlan& plan, const EncoderSizes& sizes, int max_tokens, int ranks)
+      : workspace(plan, sizes, max_tokens, ranks) {}
+
+  Workspace workspace;
+  PackedBatch batch;
+  std::vector<int> prompt_tokens;
+  Head::Memory memory;
+};
+
+struct Engine::Impl {
+  Impl(ModelSpec model_spec, Tokenizer model_tokenizer, WeightStore model_weights)
+      : spec(std::move(model_spec)), tokenizer(std::move(model_tokenizer)), weights(std::move(model_weights)) {}
+
+  ModelSpec spec;
+  Tokenizer tokenizer;
+  WeightStore weights;
+  Precision precision = Precision::kFloat32;
+  LoadPlan plan;
+  std::unique_ptr<Team> team;
+  std::unique_ptr<Encoder> encoder;
+  Head head;
+  std::string prompt;
+  int prompt_tokens = 0;
+  int max_length = 0;
+  EncodeOptions encode_options;
+  // Lanes of embed(), made when first needed; the first has scratch for the whole team.
+  std::mutex lanes_mutex;
+  std::vector<std::unique_ptr<EngineLane>> lanes;
+
+  std::unique_ptr<EngineLane> make_lane(int ranks) const;
+  // Whether the text may run: its length and its ids.
+  Result<> check(const TokenizedText& text) const;
+  // Takes the texts in as the lane's batch.
+  void fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
+  // One thread's share of the forward pass.
+  void run(EngineLane& lane, const Share& share) const { encoder->forward(share, lane.batch, lane.workspace); }
+  // Pools the batch into `out` [texts, dimensions] and sets status[i] for a vector that is not finite.
+  void finish(EngineLane& lane, float* out, std::span<Result<>> status) const;
+};
+
+}  // namespace inlay

@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/cpu.h"
+#include "base/log.h"
+#include "engine/engine_impl.h"
+
+namespace inlay {
+namespace {
+
+Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec) {
+  if (options.prompt && options.prompt_name) return fail(ErrorCode::kInvalidArgument, "give either prompt or prompt_name, not both");
+  if (options.prompt) return *options.prompt;
+  const std::optional<std::string>& name = options.prompt_name ? options.prompt_name : spec.default_prompt_name;
+  if (!name) return std::string();
+  const std::map<std::string, std::string>::const_iterator found = spec.prompts.find(*name);
+  if (found != spec.prompts.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, text] : spec.prompts) names.push_back(known);
+  return fail(ErrorCode::kInvalidArgument, "prompt name '{}': the model has {}", *name,
+              names.empty() ? "no prompts" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+Result<int> resolve_max_length(const EngineOptions& options, const ModelSpec& spec, int special_tokens) {
+  const int wanted = options.max_length.value_or(spec.max_length);
+  if (wanted > spec.encoder.max_positions) {
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, the model has {} positions", wanted, spec.encoder.max_positions);
+  }
+  if (wanted < std::max(1, special_tokens)) {
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", wanted, special_tokens);
+  }
+  return wanted;
+}
+
+void override_pooling(ModelSpec& spec, Pooling pooling) {
+  for (ModuleSpec& module : spec.modules) {
+    if (module.kind == ModuleSpec::Kind::kPooling) module.pooling.modes = {pooling};
+  }
+}
+
+const PoolingSpec& pooling_of(const ModelSpec& spec) {
+  for (const ModuleSpec& module : spec.modules) {
+    if (module.kind == ModuleSpec::Kind::kPooling) return module.pooling;
+  }
+  INLAY_CHECK(false, "read_model_spec always gives a pooling module");
+}
+
+// Leading tokens that pooling leaves out: those of the prompt alone, without the special token that ends every text.
+Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options) {
+  const Encoding alone = TRY(tokenizer.encode(prompt, options));
+  const bool ends_special = !alone.ids.empty() && tokenizer.is_special(alone.ids.back());
+  return static_cast<int>(alone.ids.size()) - (ends_special ? 1 : 0);
+}
+
+}  // namespace
+
+Result<Engine> Engine::load(const EngineOptions& options) {
+  if (options.threads < 0) {
+    return fail(ErrorCode::kInvalidArgument, "threads is {}, wanted 1 or more, or 0 for what is granted", options.threads);
+  }
+  ModelSpec spec = TRY(read_model_spec(options.model));
+  if (options.pooling) override_pooling(spec, *options.pooling);
+  Tokenizer tokenizer = TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  WeightStore weights = TRY(WeightStore::open(spec.folder));
+  std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(tokenizer), std::move(weights));
+
+  const Kernels& table = kernels();
+  impl->precision = resolve_precision(options.dtype, table);
+  impl->plan = plan_for(impl->precision, table);
+  impl->max_length = TRY(resolve_max_length(options, impl->spec, impl->tokenizer.special_tokens()));
+  impl->prompt = TRY(resolve_prompt(options, impl->spec));
+  impl->encode_options = {.max_length = impl->max_length,
+                          .truncation = options.truncate_side,
+                          .escape_special_tokens = options.escape_special_tokens};
+  if (!impl->prompt.empty() && !pooling_of(impl->spec).include_prompt) {
+    impl->prompt_tokens = TRY(count_prompt_tokens(impl->tokenizer, impl->prompt, impl->encode_options));
+  }
+  impl->team = std::make_unique<Team>(options.threads == 0 ? granted_threads() : options.threads);
+  impl->encoder = TRY(load_encoder(impl->spec.encoder, impl->weights, impl->plan, *impl->team));
+  const HeadOptions head = {.keep_normalize = options.normalize != Normalize::kOff,
+                            .final_normalize = options.normalize == Normalize::kOn,
+                            .dimensions = options.dimensions};
+  impl->head = TRY(Head::load(impl->spec, head, table, *impl->team));
+  for (const std::string& note : impl->spec.notes) spdlog::info("{}", note);
+  return Engine(std::move(impl));
+}
+
+}  // namespace inlay

@@ -1,0 +1,60 @@
+#include "engine/precision.h"
+
+#include <utility>
+
+namespace inlay {
+namespace {
+
+constexpr std::pair<Precision, std::string_view> kPrecisions[] = {
+    {Precision::kAuto, "auto"},       {Precision::kFloat32, "float32"}, {Precision::kBFloat16, "bfloat16"},
+    {Precision::kFloat16, "float16"}, {Precision::kInt8, "int8"},
+};
+
+}  // namespace
+
+std::string_view precision_name(Precision precision) {
+  for (const auto& [known, name] : kPrecisions) {
+    if (known == precision) return name;
+  }
+  return "";
+}
+
+std::optional<Precision> precision_from_name(std::string_view name) {
+  for (const auto& [precision, known] : kPrecisions) {
+    if (known == name) return precision;
+  }
+  return std::nullopt;
+}
+
+Precision resolve_precision(Precision wanted, const Kernels& table) {
+  if (wanted != Precision::kAuto) return wanted;
+  return bf16_is_fast(table) ? Precision::kBFloat16 : Precision::kFloat32;
+}
+
+LoadPlan plan_for(Precision precision, const Kernels& table) {
+  using Storage = EmbeddingTable::Storage;
+  LoadPlan plan;
+  plan.compute.kernels = &table;
+  switch (precision) {
+    case Precision::kAuto:
+    case Precision::kFloat32: break;
+    case Precision::kBFloat16:
+      // Without fast bf16 products the weights are only stored in 16 bits and widened as they are read.
+      plan.compute.format = table.has(Format::kBF16) ? Format::kBF16 : Format::kBF16Weights;
+      plan.tables = Storage::kBF16;
+      break;
+    case Precision::kFloat16:
+      plan.compute.format = Format::kHalfWeights;
+      plan.tables = Storage::kF16;
+      break;
+    case Precision::kInt8:
+      plan.compute.format = Format::kI8;
+      plan.tables = Storage::kI8;
+      break;
+  }
+  const bool is_narrow = plan.compute.format == Format::kBF16 || plan.compute.format == Format::kI8;
+  plan.compute.bf16_attention = is_narrow && table.attention_bf16 != nullptr;
+  return plan;
+}
+
+}  // namespace inlay

@@ -1,0 +1,21 @@
+// The precision of the linear layers and of the embedding tables.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "model/encoder.h"
+
+namespace inlay {
+
+enum class Precision : uint8_t { kAuto, kFloat32, kBFloat16, kFloat16, kInt8 };
+std::string_view precision_name(Precision precision);
+std::optional<Precision> precision_from_name(std::string_view name);
+
+// What kAuto means with this table of kernels; any other precision is itself.
+Precision resolve_precision(Precision wanted, const Kernels& table);
+// How a model of this precision (not kAuto) is stored and computed with this table.
+LoadPlan plan_for(Precision precision, const Kernels& table);
+
+}  // namespace inlay

@@ -1,0 +1,31 @@
+#include "model/encoder.h"
+
+#include <array>
+
+#include "model/bert.h"
+
+namespace inlay {
+namespace {
+
+using Loader = Result<std::unique_ptr<Encoder>> (*)(const EncoderConfig&, const WeightStore&, const LoadPlan&, Team&);
+
+struct Architecture {
+  std::string_view model_type;
+  Loader load;
+};
+
+// An architecture is a file and a line here.
+constexpr std::array<Architecture, 1> kArchitectures = {{
+    {"bert", load_bert},
+}};
+
+}  // namespace
+
+Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan, Team& team) {
+  for (const Architecture& architecture : kArchitectures) {
+    if (architecture.model_type == config.model_type) return architecture.load(config, weights, plan, team);
+  }
+  return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', which no architecture here serves", config.model_type);
+}
+
+}  // namespace inlay

@@ -1,0 +1,105 @@
+// An encoder turns token ids into hidden states. One file per architecture implements it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/embedding_table.h"
+#include "backend/linear.h"
+#include "backend/ops.h"
+#include "base/result.h"
+#include "base/team.h"
+#include "model/model_spec.h"
+#include "weights/weight_store.h"
+
+namespace inlay {
+
+// Texts lie end to end without padding: text i is tokens [starts[i], starts[i + 1]). Attention therefore needs no mask, only these
+// bounds; this is why `starts` has one entry more than the batch has texts.
+struct PackedBatch {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> type_ids;
+  std::vector<int> starts = {0};
+
+  int tokens() const { return starts.back(); }
+  int texts() const { return static_cast<int>(starts.size()) - 1; }
+  void clear();
+  // `types` may be empty: all 0.
+  void add(std::span<const int32_t> text, std::span<const int32_t> types);
+};
+
+// What the linear layers and attention of a model compute in.
+struct ComputePlan {
+  const Kernels* kernels = nullptr;
+  Format format = Format::kF32;
+  bool bf16_attention = false;
+};
+
+struct EncoderSizes {
+  int hidden_size = 0;
+  int heads = 0;
+  int intermediate_size = 0;
+};
+
+// Memory for one batch at a time: activations of at most `max_tokens` tokens and attention scratch for each thread of a team.
+// Sized once; pages are touched only as far as batches need them.
+class Workspace {
+ public:
+  Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max_tokens, int ranks);
+
+  int max_tokens() const { return max_tokens_; }
+  size_t bytes() const;
+
+  Floats hidden() { return floats(hidden_, hidden_stride_); }    // [tokens, hidden_size]
+  Floats feed() { return floats(feed_, feed_stride_); }          // [kFeedRows, intermediate_size]
+  void* qkv() { return qkv_.as<>(); }                            // [tokens, 3 * hidden_size], float or bf16
+  int64_t qkv_stride() const { return qkv_stride_; }
+  Floats context() { return floats(context_, hidden_stride_); }  // [tokens, hidden_size]
+  // What the kernels read in place of hidden(), context() and feed(); the same memory for float formats.
+  Operand hidden_operand();
+  Operand context_operand();
+  Operand feed_operand();
+  void* attention_scratch(int rank) { return scratch_.as<>() + static_cast<size_t>(rank) * scratch_bytes_; }
+
+  // The feed-forward block takes this many rows at a time, so that its wide activations stay in the cache and its memory stays small
+  // for long texts.
+  static constexpr int kFeedRows = 256;
+
+ private:
+  static Floats floats(Buffer& buffer, int64_t stride) { return {buffer.as<float>(), stride}; }
+  Operand narrow(Floats rows, Buffer& codes, int64_t stride);
+
+  ComputePlan plan_;
+  int max_tokens_;
+  int64_t hidden_stride_, feed_stride_, qkv_stride_;
+  size_t scratch_bytes_;
+  Buffer hidden_, feed_, qkv_, context_, scratch_;
+  Buffer hidden_codes_, feed_codes_;  // kBF16 and kI8
+  Buffer scale_, minimum_;            // kI8: [tokens]
+};
+
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+  virtual EncoderSizes sizes() const = 0;
+  // Runs one thread's share of a forward pass; every thread of the team calls it with the same batch and workspace. The hidden states
+  // of the last layer are in workspace.hidden() once all have returned and synchronised. Ids and lengths have been checked.
+  virtual void forward(const Share& share, const PackedBatch& batch, Workspace& workspace) const = 0;
+  // Operations (two per multiply-add) for texts of these lengths.
+  virtual double flop(std::span<const int> lengths) const = 0;
+  // Memory of our own that holds weights.
+  virtual uint64_t weight_bytes() const = 0;
+};
+
+// How weights are stored for a precision.
+struct LoadPlan {
+  ComputePlan compute;
+  EmbeddingTable::Storage tables = EmbeddingTable::Storage::kAsStored;
+};
+
+// Builds the encoder that the spec names; `weights` must outlive it. Tensors that were copied are released.
+Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan, Team& team);
+
+}  // namespace inlay

@@ -1,0 +1,66 @@
+// Formulas of sentence_transformers' Pooling module, for one text without padding.
+#include <algorithm>
+#include <cmath>
+
+#include "model/head.h"
+
+namespace inlay {
+namespace {
+
+// out = sum over tokens of weight(i) * row i, then divided by `divisor`.
+template <class Weight>
+void weighted_sum(Floats hidden, int columns, int begin, int end, const Weight& weight, float divisor, float* out) {
+  std::fill(out, out + columns, 0.0F);
+  for (int i = begin; i < end; ++i) {
+    const float* row = hidden.row(i);
+    const float factor = weight(i);
+    for (int c = 0; c < columns; ++c) out[c] += factor * row[c];
+  }
+  for (int c = 0; c < columns; ++c) out[c] /= divisor;
+}
+
+void pool_max(Floats hidden, int columns, int begin, int end, float* out) {
+  std::copy_n(hidden.row(begin), columns, out);
+  for (int i = begin + 1; i < end; ++i) {
+    const float* row = hidden.row(i);
+    // NaN must come out as NaN: a comparison that fails keeps the row's value.
+    for (int c = 0; c < columns; ++c) out[c] = out[c] >= row[c] ? out[c] : row[c];
+  }
+}
+
+void pool_one(Pooling mode, Floats hidden, int columns, int begin, int end, float* out) {
+  const float count = static_cast<float>(end - begin);
+  const auto one = [](int) { return 1.0F; };
+  switch (mode) {
+    case Pooling::kCls: std::copy_n(hidden.row(begin), columns, out); return;
+    case Pooling::kLastToken: std::copy_n(hidden.row(end - 1), columns, out); return;
+    case Pooling::kMax: return pool_max(hidden, columns, begin, end, out);
+    case Pooling::kMean: return weighted_sum(hidden, columns, begin, end, one, count, out);
+    case Pooling::kMeanSqrtLen: return weighted_sum(hidden, columns, begin, end, one, std::sqrt(count), out);
+    case Pooling::kWeightedMean: {
+      float total = 0;
+      for (int i = begin; i < end; ++i) total += static_cast<float>(i + 1);
+      return weighted_sum(hidden, columns, begin, end, [](int i) { return static_cast<float>(i + 1); }, total, out);
+    }
+  }
+}
+
+}  // namespace
+
+void pool(const PoolingSpec& spec, Floats hidden, int hidden_size, int tokens, int prompt_tokens, float* out) {
+  for (const Pooling mode : spec.modes) {
+    pool_one(mode, hidden, hidden_size, prompt_tokens, tokens, out);
+    out += hidden_size;
+  }
+}
+
+void normalize(std::span<float> x) {
+  double squares = 0;
+  for (const float value : x) squares += static_cast<double>(value) * value;
+  const float norm = std::max(static_cast<float>(std::sqrt(squares)), 1e-12F);
+  // max() drops NaN, so a NaN norm is put back: the vector must stay an error.
+  const float divisor = std::isnan(squares) ? std::nanf("") : norm;
+  for (float& value : x) value /= divisor;
+}
+
+}  // namespace inlay
