@@ -7,14 +7,6 @@
 #include "engine/engine_impl.h"
 
 namespace inlay {
-namespace {
-
-// GEMM saturates at some 64 rows; 256 rows of a 384-wide model still keep their activations in a 1 MB L2, and a query that waits behind
-// a batch waits for that many tokens only.
-constexpr int kBatchTokens = 256;
-
-}  // namespace
-
 void Engine::Impl::fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const {
   lane.batch.clear();
   lane.prompt_tokens.clear();
@@ -36,7 +28,7 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
 }
 
 std::unique_ptr<EngineLane> Engine::Impl::make_lane(int ranks) const {
-  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), std::max(kBatchTokens, max_length), ranks);
+  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), std::max(max_batch_tokens, max_length), ranks);
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -46,7 +38,8 @@ Result<> Engine::Impl::check(const TokenizedText& text) const {
   }
   for (size_t i = 0; i < text.ids.size(); ++i) {
     if (text.ids[i] >= 0 && text.ids[i] < spec.encoder.vocab_size) continue;
-    return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i, spec.encoder.vocab_size - 1);
+    return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i,
+                spec.encoder.vocab_size - 1);
   }
   return {};
 }
@@ -65,7 +58,7 @@ int Engine::max_length() const { return impl_->max_length; }
 int Engine::threads() const { return impl_->team->size(); }
 uint64_t Engine::weight_bytes() const { return impl_->encoder->weight_bytes() + impl_->head.weight_bytes(); }
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
-int Engine::max_batch_tokens() const { return kBatchTokens; }
+int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
 Result<TokenizedText> Engine::tokenize(std::string_view text) const {
   std::string with_prompt;
@@ -89,7 +82,8 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   TokenizedText text;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= impl_->spec.encoder.vocab_size) {
-      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i, impl_->spec.encoder.vocab_size - 1);
+      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i,
+                  impl_->spec.encoder.vocab_size - 1);
     }
     text.ids.push_back(static_cast<int32_t>(ids[i]));
   }
@@ -97,9 +91,11 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   return text;
 }
 
-std::unique_ptr<EngineLane> Engine::make_lane() const { return impl_->make_lane(1); }
+EngineLanePointer Engine::make_lane() const { return EngineLanePointer(impl_->make_lane(1).release()); }
+void EngineLaneDeleter::operator()(EngineLane* lane) const { delete lane; }
 
-void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
+void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
+                         std::span<Result<>> status) const {
   impl_->fill(lane, texts);
   impl_->run(lane, Share{});
   impl_->finish(lane, out, status);

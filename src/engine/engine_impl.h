@@ -40,6 +40,7 @@ struct Engine::Impl {
   std::string prompt;
   int prompt_tokens = 0;
   int max_length = 0;
+  int max_batch_tokens = 0;
   EncodeOptions encode_options;
   // Lanes of embed(), made when first needed; the first has scratch for the whole team.
   std::mutex lanes_mutex;
