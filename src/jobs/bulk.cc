@@ -68,8 +68,11 @@ class BulkRun {
   std::optional<Error> error_;  // the first one ends the job
   BulkReport report_;           // written by the writing lane only
 
-  std::atomic<uint64_t> rows_read_ = 0;
-  std::atomic<uint64_t> rows_done_ = 0;
+  // Told as progress; each is exact, but together they may be of slightly different moments.
+  std::atomic<uint64_t> texts_read_ = 0;
+  std::atomic<uint64_t> texts_done_ = 0;
+  std::atomic<uint64_t> bytes_read_ = 0;
+  std::atomic<uint64_t> bytes_done_ = 0;
 };
 
 Result<BulkReport> BulkRun::run() {
@@ -113,7 +116,8 @@ Result<std::unique_ptr<BulkWindow>> BulkRun::fill_window(uint64_t first_index, b
       is_last = true;
       break;
     }
-    ++rows_read_;
+    ++texts_read_;
+    bytes_read_ += row->text ? row->text->size() : 0;
     is_last = !row->text && options_.on_error == OnError::kFail;  // Nothing after it will be used.
     window->add(*std::move(row));
     if (is_last) break;
@@ -205,12 +209,13 @@ void BulkRun::embed_batch(BulkWindow& window, size_t batch, int lane, LaneMemory
     TextRow& row = window.row(members[i]);
     const float* vector = memory.vectors.data() + i * dimensions;
     std::copy_n(vector, dimensions, window.vector(members[i]).begin());
+    ++texts_done_;
+    bytes_done_ += row.text->size();
     if (!memory.status[i]) {
       row.text = tl::unexpected<Error>(within(fmt::format("line {}", row.line))(memory.status[i].error()));
     }
   }
-  rows_done_ += members.size();
-  if (stages_.progress) stages_.progress(rows_read_, rows_done_);
+  if (stages_.progress) stages_.progress({texts_read_, texts_done_, bytes_read_, bytes_done_});
 }
 
 Result<> BulkRun::write_window(BulkWindow& window) {

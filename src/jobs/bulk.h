@@ -31,6 +31,14 @@ struct BulkOptions {
   size_t window_bytes = size_t{16} << 20;
 };
 
+// How far a job is. Bytes are those of texts: they tell the work better than a count of texts, since long ones come first.
+struct BulkProgress {
+  uint64_t texts_read = 0;
+  uint64_t texts_done = 0;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_done = 0;
+};
+
 // What the pipeline does at each step. Functions marked "any thread" are called from several threads at once.
 struct BulkStages {
   // The calling thread. nullopt ends the input; an error ends the job.
@@ -45,8 +53,8 @@ struct BulkStages {
   std::function<Result<>(uint64_t index, const TextRow& row, std::span<const float> vector)> write;
   // One thread at a time, after the last row of a window was written. May be empty.
   std::function<Result<>()> flush;
-  // Any thread, after every batch: rows read so far, and rows of finished batches. May be empty.
-  std::function<void(uint64_t read, uint64_t done)> progress;
+  // Any thread, after every batch. May be empty.
+  std::function<void(const BulkProgress&)> progress;
   // Any thread, often: true ends the job with kCancelled. May be empty.
   std::function<bool()> stopped;
   // Any thread, once, when the job fails: makes a read() that waits for input return. May be empty.

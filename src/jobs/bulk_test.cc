@@ -199,7 +199,7 @@ TEST(Bulk, AnExceptionOfALaneIsAnErrorOfTheJob) {
 TEST(Bulk, StopsWhenAsked) {
   Job job(random_texts(100000, 10));
   std::atomic<int> batches = 0;
-  job.stages.progress = [&](uint64_t, uint64_t) { ++batches; };
+  job.stages.progress = [&](const BulkProgress&) { ++batches; };
   job.stages.stopped = [&] { return batches > 5; };
   EXPECT_EQ(job.run().error().code, ErrorCode::kCancelled);
   EXPECT_LT(batches, 20);

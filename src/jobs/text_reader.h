@@ -32,7 +32,8 @@ struct TextRow {
 };
 
 // JSON lines: an object a line, with the text as a string; blank lines are no rows. Plain text: every line is a row, so that
-// row n is line n; a blank one is a row without a text. Used by one thread at a time.
+// row n is line n; a blank one is a row without a text. Used by one thread at a time,
+// but for cancel().
 class TextReader {
  public:
   // `path` may be "-" for standard input. Only opens: the first byte is read by next().
@@ -42,6 +43,11 @@ class TextReader {
 
   // nullopt at the end. An error here is the input's, not a row's: nothing can follow.
   Result<std::optional<TextRow>> next();
+
+  // From any thread: makes a next() that waits for input return kCancelled.
+  void cancel() {
+    if (stream_) stream_->cancel();
+  }
 
   const std::string& name() const { return name_; }
   uint64_t bytes_read() const { return lines_.bytes_read(); }
