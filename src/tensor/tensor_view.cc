@@ -25,7 +25,7 @@ Result<> to_float(const TensorView& tensor, int64_t begin, std::span<float> out)
   INLAY_CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.element_count(), "range inside the tensor");
   const std::byte* source = tensor.bytes.data() + static_cast<size_t>(begin) * dtype_bits(tensor.dtype) / 8;
   switch (tensor.dtype) {
-    case DType::kF32: std::memcpy(out.data(), source, out.size_bytes()); return {};
+    case DType::kF32: convert_each<float>(source, out, [](float value) { return value; }); return {};
     case DType::kBF16: convert_each<uint16_t>(source, out, bf16_to_float); return {};
     case DType::kF16: convert_each<uint16_t>(source, out, fp16_to_float); return {};
     case DType::kF64: convert_each<double>(source, out, [](double value) { return static_cast<float>(value); }); return {};

@@ -81,6 +81,12 @@ TEST(WeightStore, AnUnknownTypeOnlyMattersToWhoAsks) {
   EXPECT_THAT(store.get("odd").error().message, HasSubstr("'odd' has the unknown element type 'F3_E9'"));
 }
 
+TEST(WeightStore, EmptyTensorsConvertToNothing) {
+  const TestFolder folder;
+  folder.write("model.safetensors", SafetensorsBuilder().add_floats("e", {0, 384}, 0).file());
+  EXPECT_TRUE(to_float(*open(folder).find("e"), 0, {}).has_value());
+}
+
 TEST(WeightStore, UnalignedTensorsAreReadAsTheyAre) {
   const TestFolder folder;
   folder.write("model.safetensors", SafetensorsBuilder().add("byte", "U8", {1}, "x").add_floats("a", {3}, 3).file());
