@@ -46,13 +46,6 @@ struct AttentionWork {
         q_stride(layout.query_bytes == 0 ? args.stride * layout.kElementBytes : int64_t{4} * layout.words) {}
 };
 
-// The tile of a panel's width.
-template <class T>
-TileFunction tile_of_width(int width, int rows) {
-  if (width == 1) return tile_for<T, 1>(rows);
-  return width == 2 ? tile_for<T, 2>(rows) : tile_for<T, kTileVectors>(rows);
-}
-
 // With the true maximum: for one row of the tile.
 template <class H>
 float weights_again(const AttentionWork<H>& w, int row) {
@@ -61,7 +54,7 @@ float weights_again(const AttentionWork<H>& w, int row) {
   const char* keys = w.keys;
   for (int vector = 0; vector < panels.vectors; vector += panels.width) {
     const int width = panels.width_at(vector);
-    tile_of_width<T>(width, 1)(w.q + row * w.q_stride, 0, keys, w.layout.words, nullptr, w.scores + vector * kLanes, 0);
+    by_shape<Tiles<T>>(1, width)(w.q + row * w.q_stride, 0, keys, w.layout.words, nullptr, w.scores + vector * kLanes, 0);
     keys += w.layout.words * width * T::kRightBytes;
   }
   return soften<H>(w.scores, w.a.length, w.a.scale * kLog2E, w.weights + row * panels.columns());
@@ -78,10 +71,7 @@ void tile_weights(const AttentionWork<H>& w, int rows, float* sums) {
   for (int vector = 0; vector < panels.vectors; vector += panels.width) {
     const int width = panels.width_at(vector);
     t.valid = w.a.length - vector * kLanes;
-    ScoreFunction<H> run = score_tile_for<H, kTileVectors>(rows);
-    if (width == 1) run = score_tile_for<H, 1>(rows);
-    if (width == 2) run = score_tile_for<H, 2>(rows);
-    run(t);
+    by_shape<ScoreTiles<H>>(rows, width)(t);
     t.first = false;
     t.keys += w.layout.words * width * H::Tile::kRightBytes;
     t.weights += width * kLanes;
@@ -93,40 +83,74 @@ void tile_weights(const AttentionWork<H>& w, int rows, float* sums) {
   }
 }
 
-// raw [rows, columns] times the inverse sums to `count` columns of the output from `column` on.
-template <class H>
-void store_context(const AttentionArgs& a, int row, int column, const float* raw, float sum) {
-  const V x = vmul(vload(raw), vset(1.0F / sum));
-  const int count = a.head_dim - column < kLanes ? a.head_dim - column : kLanes;
-  if (!a.out_is_bf16) {
-    float* out = static_cast<float*>(a.out) + row * a.out_stride + column;
-    if (count == kLanes) return vstore(out, x);
+// One tile of weights against one panel of V.
+struct ContextTile {
+  const char* weights;
+  int64_t weight_stride;  // bytes
+  const char* values;
+  int64_t pairs;
+  const float* inverse;  // [rows]: 1 / sum of the weights
+  void* out;             // first row and column of the tile
+  int64_t out_stride;    // elements
+  int valid;             // columns that exist
+  bool out_is_bf16;
+};
+
+inline void store_context(const ContextTile& t, int row, int column, V x) {
+  const int count = t.valid - column;
+  if (!t.out_is_bf16) {
+    float* out = static_cast<float*>(t.out) + row * t.out_stride + column;
+    if (count >= kLanes) return vstore(out, x);
     return vstore_first(out, x, count);
   }
-  uint16_t* out = static_cast<uint16_t*>(a.out) + row * a.out_stride + column;
-  if (count == kLanes) return vstore_bf16(out, x);
+  uint16_t* out = static_cast<uint16_t*>(t.out) + row * t.out_stride + column;
+  if (count >= kLanes) return vstore_bf16(out, x);
   uint16_t bits[kLanes];
   vstore_bf16(bits, x);
   memcpy(out, bits, count * sizeof(uint16_t));
 }
 
+template <class T, int kRows, int kVectors>
+__attribute__((noinline)) void context_tile(const ContextTile& t) {
+  V sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[row][v] = vzero();
+  }
+  accumulate<T, kRows, kVectors>(sum, t.weights, t.weight_stride, t.values, t.pairs);
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
+    const V inverse = vset(t.inverse[row]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) store_context(t, row, v * kLanes, vmul(sum[row][v], inverse));
+  }
+}
+
+template <class T>
+struct ContextTiles {
+  using Function = void (*)(const ContextTile&);
+  template <int kRows, int kVectors>
+  static constexpr Function kTile = context_tile<T, kRows, kVectors>;
+};
+
 // Weights times V, for queries [query, query + rows).
 template <class H>
 void tile_context(const AttentionWork<H>& w, int query, int rows, const float* sums) {
   using T = typename H::Tile;
+  using Tiles = ContextTiles<T>;
   const Panels& panels = w.layout.values;
-  alignas(64) float raw[kTileRows * kTileVectors * kLanes];
+  float inverse[kTileRows];
+  for (int row = 0; row < rows; ++row) inverse[row] = 1.0F / sums[row];
+  const int64_t out_bytes = w.a.out_is_bf16 ? 2 : 4;
+  char* out = static_cast<char*>(w.a.out) + query * w.a.out_stride * out_bytes;
   const char* values = w.values;
   for (int vector = 0; vector < panels.vectors; vector += panels.width) {
     const int width = panels.width_at(vector);
-    tile_of_width<T>(width, rows)(reinterpret_cast<const char*>(w.weights), w.layout.weight_stride(), values, w.layout.pairs,
-                                  nullptr, raw, width * kLanes);
+    const int column = vector * kLanes;
+    by_shape<Tiles>(rows, width)({reinterpret_cast<const char*>(w.weights), w.layout.weight_stride(), values, w.layout.pairs,
+                                  inverse, out + column * out_bytes, w.a.out_stride, w.a.head_dim - column, w.a.out_is_bf16});
     values += w.layout.pairs * width * T::kRightBytes;
-    for (int row = 0; row < rows; ++row) {
-      for (int v = 0; v < width; ++v) {
-        store_context<H>(w.a, query + row, (vector + v) * kLanes, raw + (row * width + v) * kLanes, sums[row]);
-      }
-    }
   }
 }
 

@@ -29,75 +29,60 @@ struct ScoreTile {
   float* sums;            // [rows, kLanes]: partial sums of the weights
 };
 
-// Weights of one row of a tile; returns their sum by lane.
-template <class H, int kVectors>
-inline V store_weights(const ScoreTile<H>& t, const V (&score)[kVectors], V shift, typename H::Element* weights) {
+// Weights of one row of a tile; returns their sum by lane. kWhole: every column is a key.
+template <class H, int kVectors, bool kWhole>
+inline V store_weights(const V (&score)[kVectors], V factor, V shift, int valid, typename H::Element* weights) {
   V total = vzero();
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    V weight = H::exponential(vfma(score[v], vset(t.factor), shift));
+    V weight = H::exponential(vfma(score[v], factor, shift));
     // Columns beyond the last key score 0 and may even be infinite here.
-    if (t.valid < (v + 1) * kLanes) weight = vkeep_first(weight, t.valid < v * kLanes ? 0 : t.valid - v * kLanes, vzero());
+    const int count = valid - v * kLanes;
+    if (!kWhole) weight = vkeep_first(weight, count < 0 ? 0 : count < kLanes ? count : kLanes, vzero());
     total = vadd(total, weight);
     H::store(weights + v * kLanes, weight);
   }
   return total;
 }
 
-// Out of line for the sake of its registers, as `tile` is.
+template <class H, int kRows, int kVectors, bool kWhole>
+__attribute__((always_inline)) inline void store_tile(const ScoreTile<H>& t, const V (&sum)[kRows][kVectors]) {
+  const V factor = vset(t.factor);
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
+    const V shift = vset(t.shift[row]);
+    float* total = t.sums + row * kLanes;
+    vstore(total, vadd(vload(total), store_weights<H, kVectors, kWhole>(sum[row], factor, shift, t.valid,
+                                                                        t.weights + row * t.weight_stride)));
+  }
+}
+
 template <class H, int kRows, int kVectors>
 __attribute__((noinline)) void score_tile(const ScoreTile<H>& t) {
-  using T = typename H::Tile;
   V sum[kRows][kVectors];
 #pragma GCC unroll 16
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sum[row][v] = vzero();
   }
-  const char* q = t.q;
-  const char* keys = t.keys;
-  const int64_t q_stride = t.q_stride;
-  for (int64_t word = t.words; word > 0; --word) {
-    typename T::Right right[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) right[v] = T::right(keys + v * T::kRightBytes);
-    keys += kVectors * T::kRightBytes;
+  accumulate<typename H::Tile, kRows, kVectors>(sum, t.q, t.q_stride, t.keys, t.words);
+  if (t.first) {
 #pragma GCC unroll 16
     for (int row = 0; row < kRows; ++row) {
-      const typename T::Left left = T::left(q + row * q_stride);
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[row][v] = T::multiply_add(sum[row][v], left, right[v]);
-    }
-    q += T::kLeftBytes;
-  }
-#pragma GCC unroll 16
-  for (int row = 0; row < kRows; ++row) {
-    if (t.first) {
       t.shift[row] = -vfirst(sum[row][0]) * t.factor;
       vstore(t.sums + row * kLanes, vzero());
     }
-    const V total = store_weights<H, kVectors>(t, sum[row], vset(t.shift[row]), t.weights + row * t.weight_stride);
-    vstore(t.sums + row * kLanes, vadd(vload(t.sums + row * kLanes), total));
   }
+  if (t.valid >= kVectors * kLanes) return store_tile<H, kRows, kVectors, true>(t, sum);
+  store_tile<H, kRows, kVectors, false>(t, sum);
 }
 
 template <class H>
-using ScoreFunction = void (*)(const ScoreTile<H>&);
-
-template <class H, int kVectors>
-ScoreFunction<H> score_tile_for(int rows) {
-  static constexpr ScoreFunction<H> kTiles[] = {
-      score_tile<H, 1, kVectors>,
-      score_tile<H, 2, kVectors>,
-      score_tile<H, 3, kVectors>,
-      score_tile<H, 4, kVectors>,
-      score_tile<H, 5, kVectors>,
-      score_tile<H, 6, kVectors>,
-      score_tile<H, (kTileRows < 7 ? kTileRows : 7), kVectors>,
-      score_tile<H, (kTileRows < 8 ? kTileRows : 8), kVectors>,
-  };
-  return kTiles[rows - 1];
-}
+struct ScoreTiles {
+  using Function = void (*)(const ScoreTile<H>&);
+  template <int kRows, int kVectors>
+  static constexpr Function kTile = score_tile<H, kRows, kVectors>;
+};
 
 // Scores of one query become exp(scale * (score - max)); returns their sum.
 template <class H>
