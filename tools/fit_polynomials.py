@@ -140,7 +140,7 @@ def main():
         return
     for limit, degree, squared in ((5.4, 13, False), (4.4, 8, True), (4.0, 6, True)):
         show_gelu(limit, degree, squared)
-    for degree in (5, 4):
+    for degree in (5, 3):
         show_exp2(degree)
 
 

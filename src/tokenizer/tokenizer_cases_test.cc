@@ -3,11 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <ctime>
 #include <thread>
 
-#include "tokenizer/test_folder.h"
+#include "tokenizer/small_tokenizer.h"
 
 namespace inlay {
 namespace {

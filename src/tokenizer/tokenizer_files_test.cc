@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tokenizer/test_folder.h"
+#include "tokenizer/small_tokenizer.h"
 
 namespace inlay {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tokenizer/bert_encoder.h"
 #include "tokenizer/general_encoder.h"
-#include "tokenizer/test_folder.h"
+#include "tokenizer/small_tokenizer.h"
 #include "tokenizer/text_steps.h"
 #include "tokenizer/utf8.h"
 

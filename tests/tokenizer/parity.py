@@ -9,7 +9,7 @@ import subprocess
 import unicodedata
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("INLAY_BUILD", ROOT / "build/release")) / "tokenizer_parity"
+PROGRAM = pathlib.Path(os.environ.get("INLAY_BINARY", ROOT / "build/release/inlay")).parent / "tokenizer_parity"
 SHARED = pathlib.Path(os.environ.get("INLAY_SHARED", ROOT.parent / "shared"))
 LANGUAGES = "en de fr ru ja zh".split()
 PAIR, PLAIN, LEFT, NONE, ESCAPE = 1, 2, 4, 8, 16

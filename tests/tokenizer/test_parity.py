@@ -11,7 +11,7 @@ import tokenizers
 import parity
 from parity import ESCAPE, LEFT, PLAIN, TextMaker, added_token, request, small_tokenizer, write_folder
 
-MODEL = os.environ.get("INLAY_TEST_MODEL")
+MODEL = pathlib.Path(os.environ.get("INLAY_TEST_MODEL", parity.ROOT / "models/all-MiniLM-L6-v2"))
 SEED = int(os.environ.get("INLAY_TEST_SEED", "20240611"))
 RANDOM_TEXTS = 100_000
 
@@ -56,7 +56,7 @@ def small_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def folders(small_folder):
-    return [small_folder] + ([MODEL] if MODEL else [])
+    return [small_folder] + ([MODEL] if MODEL.is_dir() else [])
 
 
 FLAGS = list(itertools.product((True, False), (None, True, False), (True, False), (True, False)))

@@ -63,7 +63,7 @@ void run_gemm(const GemmArgs& g) {
     for (int t = 0; t < tiles; ++t) {
       const int row_end = static_cast<int>(static_cast<int64_t>(g.rows) * (t + 1) / tiles);
       const char* a = static_cast<const char*>(g.a) + row * g.a_stride;
-      tile_for<T, kTileVectors>(row_end - row)(a, g.a_stride, b, steps, g.bias + column, raw, kPanelColumns);
+      by_rows<Tiles<T>, kTileVectors>(row_end - row)(a, g.a_stride, b, steps, g.bias + column, raw, kPanelColumns);
       finish_tile<R, kActivation, kPrecision>(g, row, row_end - row, column, raw);
       row = row_end;
     }

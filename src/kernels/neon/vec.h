@@ -56,6 +56,17 @@ inline float vsum(V x) { return vaddvq_f32(x); }
 inline float vmax_all(V x) { return vmaxvq_f32(x); }
 inline float vmin_all(V x) { return vminvq_f32(x); }
 
+inline float vfirst(V x) { return vgetq_lane_f32(x, 0); }
+// Rows become columns.
+inline void vtranspose(V (&x)[kLanes]) {
+  const float32x4x2_t low = vtrnq_f32(x[0], x[1]);
+  const float32x4x2_t high = vtrnq_f32(x[2], x[3]);
+  x[0] = vcombine_f32(vget_low_f32(low.val[0]), vget_low_f32(high.val[0]));
+  x[1] = vcombine_f32(vget_low_f32(low.val[1]), vget_low_f32(high.val[1]));
+  x[2] = vcombine_f32(vget_high_f32(low.val[0]), vget_high_f32(high.val[0]));
+  x[3] = vcombine_f32(vget_high_f32(low.val[1]), vget_high_f32(high.val[1]));
+}
+
 inline V vfrom_int(int32x4_t x) { return vcvtq_f32_s32(x); }
 inline V vload_int(const int32_t* p) { return vfrom_int(vld1q_s32(p)); }
 

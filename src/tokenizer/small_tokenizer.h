@@ -1,40 +1,16 @@
-// For tests: folders that vanish again, and a small tokenizer to put into them.
+// For tests: a small tokenizer, and encodings as text.
 #pragma once
 
-#include <unistd.h>
-
-#include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/test_folder.h"
 #include "tokenizer/tokenizer.h"
 
 namespace inlay {
-
-class TestFolder {
- public:
-  TestFolder() {
-    static std::atomic<int> count = 0;
-    path_ = std::filesystem::temp_directory_path() / fmt::format("inlay-tokenizer-{}-{}", ::getpid(), count++);
-    std::filesystem::create_directories(path_);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder() { std::filesystem::remove_all(path_); }
-
-  const TestFolder& write(const std::string& name, std::string_view text) const {
-    std::ofstream(path_ / name, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
-    return *this;
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string small_vocab_text() {
   std::ifstream file("tests/data/tokenizers/uncased/vocab.txt", std::ios::binary);
