@@ -28,6 +28,14 @@ Failure item_failure(const EmbedRequest& request, size_t item, const Error& erro
   return failure;
 }
 
+// nullopt: the engine's own.
+std::optional<TruncationSide> side_of(const EmbedRequest& request, const ModelFacts& facts) {
+  if (!request.truncate.value_or(facts.auto_truncate)) return TruncationSide::kNone;
+  if (request.truncate_side) return request.truncate_side;
+  if (facts.auto_truncate) return std::nullopt;
+  return TruncationSide::kRight;
+}
+
 // Owned by the one task or callback that carries the request on.
 class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
  public:
@@ -86,11 +94,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     text_options_.prompt = TRY(prompt_of(request, facts));
     if (request.max_tokens)
       text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
-    const bool truncates = request.truncate.value_or(facts.auto_truncate);
-    if (!truncates)
-      text_options_.truncate_side = TruncationSide::kNone;
-    else if (request.truncate || request.truncate_side == TruncationSide::kLeft)
-      text_options_.truncate_side = request.truncate_side;
+    text_options_.truncate_side = side_of(request, facts);
     priority_ = priority_of(request, incoming_.http.header("x-priority"));
     deadline_ = deadline();
     return {};

@@ -25,7 +25,7 @@ class EmbedService {
   // A text that is too long and may not be truncated is kTooLarge, with its number of tokens and the limit.
   virtual Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const = 0;
   virtual Result<TokenizedText> from_ids(std::span<const int64_t> ids) const = 0;
-  // The whole text, whatever its length.
+  // The whole text, also beyond the model's limit; kTooLarge beyond 131,072 tokens.
   virtual Result<std::vector<TokenPiece>> pieces(std::string_view text, bool add_special_tokens) const = 0;
   virtual Result<std::string> decode(std::span<const int64_t> ids, bool skip_special_tokens) const = 0;
 

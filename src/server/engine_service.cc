@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <limits>
 #include <utility>
 
 #include "model/model_spec.h"
@@ -10,6 +9,10 @@
 
 namespace inlay {
 namespace {
+
+// Bounds what a stranger's text can make the server hold: ids for a message, and tokens that are spelt out.
+constexpr int kMostCounted = 1 << 22;
+constexpr int kMostPieces = 1 << 17;
 
 std::string pooling_text(const ModelSpec& spec) {
   std::string text;
@@ -53,14 +56,18 @@ Result<TokenizedText> EngineService::tokenize(std::string_view text, const TextO
   Result<TokenizedText> result = engine_.tokenize(text, options);
   if (result || result.error().code != ErrorCode::kTooLarge) return result;
   const int limit = std::min(options.max_length.value_or(engine_.max_length()), engine_.max_length());
-  const std::vector<TokenPiece> whole =
-      TRY(pieces(options.prompt.value_or("") + std::string(text), /*add_special_tokens=*/true));
-  return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens. Given: {}", limit + 1, whole.size());
+  const EncodeOptions whole{.max_length = kMostCounted};
+  const std::string prompted = options.prompt.value_or("") + std::string(text);
+  const Result<Encoding> counted = engine_.tokenizer().encode(prompted, whole);
+  if (!counted) return result;
+  return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens. Given: {}{}", limit + 1, counted->truncated ? "at least " : "",
+              counted->ids.size());
 }
 
 Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, bool add_special_tokens) const {
   const Tokenizer& tokenizer = engine_.tokenizer();
-  const EncodeOptions options{.max_length = std::numeric_limits<int>::max(), .add_special_tokens = add_special_tokens};
+  const EncodeOptions options{
+      .max_length = kMostPieces, .truncation = TruncationSide::kNone, .add_special_tokens = add_special_tokens};
   const Encoding encoding = TRY(tokenizer.encode(text, options));
   std::vector<TokenPiece> pieces;
   pieces.reserve(encoding.ids.size());

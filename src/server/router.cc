@@ -1,6 +1,7 @@
 #include "server/router.h"
 
 #include <algorithm>
+#include <exception>
 #include <random>
 
 #include "base/json_writer.h"
@@ -14,6 +15,7 @@ namespace inlay {
 namespace {
 
 constexpr size_t kMaxIdBytes = 128;
+constexpr size_t kMostPieces = 1 << 19;  // tokens of one /tokenize answer
 constexpr std::string_view kKServePrefix = "/v2/models/";
 
 // Parse functions take JSON; this reads it for them.
@@ -74,6 +76,16 @@ bool is_plain(std::string_view text) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' ||
            c == ':';
   });
+}
+
+// What a page throws (memory may run out) fails its request and no other.
+HttpResponse guarded(const std::function<HttpResponse(const HttpRequest&)>& page, const HttpRequest& request) {
+  try {
+    return page(request);
+  } catch (const std::exception& exception) {
+    spdlog::error("{}: {}", request.path, exception.what());
+    return render_failure(dialect_of(request.path), {Fault::kInternal, "the server failed to handle the request", {}});
+  }
 }
 
 HttpResponse empty_page(int status) {
@@ -228,7 +240,7 @@ void Router::post(IncomingRequest incoming, const HttpReply& reply) {
   }
   const auto text = text_routes_.find(http.path);
   if (text != text_routes_.end()) {
-    return context_.pool.post([&page = text->second, request = std::move(incoming.http), reply] { reply(page(request)); });
+    return context_.pool.post([&page = text->second, request = std::move(incoming.http), reply] { reply(guarded(page, request)); });
   }
   const auto missing = missing_kinds_.find(http.path);
   if (missing != missing_kinds_.end()) return fail_with(http, {Fault::kModelKind, missing->second, {}}, reply);
@@ -295,9 +307,12 @@ HttpResponse Router::tokenize(const HttpRequest& request) const {
   const Result<std::optional<std::string>> prompt = prompt_of(asked, model.facts());
   if (!prompt) return render_failure(Dialect::kTei, failure_of(prompt.error()));
   std::vector<std::vector<TokenPiece>> pieces;
+  size_t total = 0;
   for (const std::string& text : call->texts) {
     Result<std::vector<TokenPiece>> found = model.pieces(prompt->value_or("") + text, call->add_special_tokens);
     if (!found) return render_failure(Dialect::kTei, failure_of(found.error()));
+    total += found->size();
+    if (total > kMostPieces) return render_failure(Dialect::kTei, {Fault::kTooLarge, fmt::format("more than {} tokens", kMostPieces), {}});
     pieces.push_back(*std::move(found));
   }
   return render_tokenize(pieces);

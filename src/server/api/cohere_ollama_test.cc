@@ -37,15 +37,15 @@ TEST(Cohere, ReadsTextsOutOfInputs) {
 }
 
 TEST(Cohere, RefusesWithStatus400) {
-  for (const char* bad : {R"({"input_type":"search_query","texts":["a"]})", R"({"model":"m","texts":["a"]})",
-                          R"({"model":"m","input_type":"search_query"})", R"({"model":"m","input_type":"search_query","texts":[]})",
-                          R"({"model":"m","input_type":"search_query","texts":["a",""]})",
-                          R"({"model":"m","input_type":"search_query","texts":"a"})",
-                          R"({"model":"m","input_type":"image","images":["data:"]})",
-                          R"({"model":"m","input_type":"search_query","texts":["a"],"embedding_types":["float64"]})",
-                          R"({"model":"m","input_type":"search_query","texts":["a"],"truncate":"MIDDLE"})",
-                          R"({"model":"m","input_type":"search_query","inputs":[{"content":[{"type":"image_url"}]}]})",
-                          R"({"model":"m","input_type":"search_query","texts":["a"],"inputs":[]})"}) {
+  for (const char* bad :
+       {R"({"input_type":"search_query","texts":["a"]})", R"({"model":"m","texts":["a"]})",
+        R"({"model":"m","input_type":"search_query"})", R"({"model":"m","input_type":"search_query","texts":[]})",
+        R"({"model":"m","input_type":"search_query","texts":["a",""]})",
+        R"({"model":"m","input_type":"search_query","texts":"a"})", R"({"model":"m","input_type":"image","images":["data:"]})",
+        R"({"model":"m","input_type":"search_query","texts":["a"],"embedding_types":["float64"]})",
+        R"({"model":"m","input_type":"search_query","texts":["a"],"truncate":"MIDDLE"})",
+        R"({"model":"m","input_type":"search_query","inputs":[{"content":[{"type":"image_url"}]}]})",
+        R"({"model":"m","input_type":"search_query","texts":["a"],"inputs":[]})"}) {
     EXPECT_EQ(status_of(Dialect::kCohere, cohere(bad)), 400) << bad;
   }
 }
@@ -62,7 +62,8 @@ TEST(Cohere, AnswersEveryTypeThatWasAskedForAndNoOther) {
 }
 
 TEST(Ollama, ReadsEveryField) {
-  const Result<EmbedCall> call = ollama(R"({"model":"m:latest","input":["a","b"],"truncate":false,"dimensions":3,"keep_alive":"5m","options":{}})");
+  const Result<EmbedCall> call =
+      ollama(R"({"model":"m:latest","input":["a","b"],"truncate":false,"dimensions":3,"keep_alive":"5m","options":{}})");
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->request.model, "m");
   EXPECT_EQ(call->request.inputs.size(), 2);
@@ -72,13 +73,15 @@ TEST(Ollama, ReadsEveryField) {
 }
 
 TEST(Ollama, NoInputIsNoVectors) {
-  for (const char* body : {R"({"model":"m"})", R"({"model":"m","input":""})", R"({"model":"m","input":[]})", R"({"model":"m","input":null})"}) {
+  for (const char* body :
+       {R"({"model":"m"})", R"({"model":"m","input":""})", R"({"model":"m","input":[]})", R"({"model":"m","input":null})"}) {
     const Result<EmbedCall> call = ollama(body);
     ASSERT_TRUE(call) << body;
     EXPECT_THAT(call->request.inputs, IsEmpty()) << body;
     EXPECT_THAT(call->render(answer_of({}, 0)).body, HasSubstr(R"("embeddings":[])"));
   }
-  for (const char* bad : {R"({"model":"m","input":["a",""]})", R"({"model":"m","input":[1]})", R"({"model":1,"input":"a"})", "[]"}) {
+  for (const char* bad :
+       {R"({"model":"m","input":["a",""]})", R"({"model":"m","input":[1]})", R"({"model":1,"input":"a"})", "[]"}) {
     EXPECT_EQ(status_of(Dialect::kOllama, ollama(bad)), 400) << bad;
   }
 }
@@ -86,8 +89,9 @@ TEST(Ollama, NoInputIsNoVectors) {
 TEST(Ollama, AnswersWithNanoseconds) {
   EmbedAnswer answer = stub_answer();
   answer.times.total = std::chrono::milliseconds(2);
-  EXPECT_EQ(ollama(R"({"model":"m","input":"a"})")->render(answer).body,
-            R"({"model":"stub","embeddings":[[1,-2.5,0,0.15625]],"total_duration":2000000,"load_duration":0,"prompt_eval_count":3})");
+  EXPECT_EQ(
+      ollama(R"({"model":"m","input":"a"})")->render(answer).body,
+      R"({"model":"stub","embeddings":[[1,-2.5,0,0.15625]],"total_duration":2000000,"load_duration":0,"prompt_eval_count":3})");
 }
 
 TEST(Ollama, TheOlderRouteAnswersOneVector) {

@@ -25,7 +25,7 @@ struct EmbedRequest {
   std::string model;  // empty: the server's first
   std::vector<EmbedInput> inputs;
   std::optional<bool> truncate;  // nullopt: as the server is set; false: a text that is too long is an error
-  TruncationSide truncate_side = TruncationSide::kRight;
+  std::optional<TruncationSide> truncate_side;  // nullopt: as the server is set
   std::optional<std::string> prompt;       // put before every text; "" is none
   std::optional<std::string> prompt_name;  // of the model's prompts
   std::optional<std::string> input_type;   // search_query, search_document, ...: picks a prompt if the model has a fitting one

@@ -123,10 +123,11 @@ Result<> read_common(const Json& body, EmbedRequest& request) {
 
 Result<> read_truncate(const Json& body, EmbedRequest& request) {
   request.truncate = TRY(optional_bool(body, "truncate"));
-  std::string side = TRY(body.string_or("truncation_direction", "right"));
-  for (char& c : side) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  TRY_VOID(check_one_of("truncation_direction", side, {"left", "right"}));
-  request.truncate_side = side == "left" ? TruncationSide::kLeft : TruncationSide::kRight;
+  std::optional<std::string> side = TRY(optional_string(body, "truncation_direction"));
+  if (!side) return {};
+  for (char& c : *side) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  TRY_VOID(check_one_of("truncation_direction", *side, {"left", "right"}));
+  request.truncate_side = *side == "left" ? TruncationSide::kLeft : TruncationSide::kRight;
   return {};
 }
 

@@ -74,23 +74,25 @@ TEST(KServe, TakesARawBodyAsItsOneText) {
 }
 
 TEST(KServe, RefusesTensorsThatLie) {
-  const std::string size_9 = R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":9}}]})";
+  const std::string size_9 =
+      R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":9}}]})";
   EXPECT_FALSE(infer(size_9, "12345"));
   EXPECT_FALSE(infer(size_9, std::string("\xFF\xFF\xFF\xFF") + "12345"));
   EXPECT_FALSE(infer(size_9, bytes_of("12345") + "more"));
-  for (const char* bad :
-       {"{", "{}", R"({"inputs":[]})", R"({"inputs":[{"name":"text","shape":[2],"datatype":"BYTES","data":["a"]}]})",
-        R"({"inputs":[{"name":"text","shape":[-1],"datatype":"BYTES","data":["a"]}]})",
-        R"({"inputs":[{"name":"text","shape":[4294967296,4294967296],"datatype":"BYTES","data":[]}]})",
-        R"({"inputs":[{"name":"text","shape":[1],"datatype":"FP32","data":[1]}]})",
-        R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":[""]}]})",
-        R"({"inputs":[{"name":"other","shape":[1],"datatype":"BYTES","data":["a"]}]})",
-        R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":-4}}]})",
-        R"({"inputs":[{"name":"input_ids","shape":[1,2],"datatype":"INT64","data":[1,2]},{"name":"attention_mask","shape":[2],"datatype":"INT64","data":[1,1]}]})",
-        R"({"inputs":[{"name":"input_ids","shape":[1,1],"datatype":"INT64","data":[1]},{"name":"attention_mask","shape":[1,1],"datatype":"INT64","data":[0]}]})",
-        R"({"inputs":[{"name":"input_ids","shape":[3,0],"datatype":"INT64","data":[]}]})",
-        R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],"outputs":[{"name":"logits"}]})",
-        R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],"parameters":{"timeout":-1}})"}) {
+  for (
+      const char* bad :
+      {"{", "{}", R"({"inputs":[]})", R"({"inputs":[{"name":"text","shape":[2],"datatype":"BYTES","data":["a"]}]})",
+       R"({"inputs":[{"name":"text","shape":[-1],"datatype":"BYTES","data":["a"]}]})",
+       R"({"inputs":[{"name":"text","shape":[4294967296,4294967296],"datatype":"BYTES","data":[]}]})",
+       R"({"inputs":[{"name":"text","shape":[1],"datatype":"FP32","data":[1]}]})",
+       R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":[""]}]})",
+       R"({"inputs":[{"name":"other","shape":[1],"datatype":"BYTES","data":["a"]}]})",
+       R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":-4}}]})",
+       R"({"inputs":[{"name":"input_ids","shape":[1,2],"datatype":"INT64","data":[1,2]},{"name":"attention_mask","shape":[2],"datatype":"INT64","data":[1,1]}]})",
+       R"({"inputs":[{"name":"input_ids","shape":[1,1],"datatype":"INT64","data":[1]},{"name":"attention_mask","shape":[1,1],"datatype":"INT64","data":[0]}]})",
+       R"({"inputs":[{"name":"input_ids","shape":[3,0],"datatype":"INT64","data":[]}]})",
+       R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],"outputs":[{"name":"logits"}]})",
+       R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],"parameters":{"timeout":-1}})"}) {
     EXPECT_EQ(status_of(Dialect::kKServe, infer(bad)), 400) << bad;
   }
   HttpRequest longer;
@@ -117,7 +119,8 @@ TEST(KServe, AnswersInJsonOrInBytes) {
   EXPECT_EQ(
       json->render(stub_answer()).body,
       R"({"id":"7","model_name":"stub","model_version":"1","outputs":[{"name":"embedding","datatype":"FP32","shape":[1,4],"data":[1,-2.5,0,0.15625]}]})");
-  for (const char* how : {R"("parameters":{"binary_data_output":true})", R"("outputs":[{"name":"embedding","parameters":{"binary_data":true}}])"}) {
+  for (const char* how : {R"("parameters":{"binary_data_output":true})",
+                          R"("outputs":[{"name":"embedding","parameters":{"binary_data":true}}])"}) {
     const Result<EmbedCall> binary =
         infer(std::string(R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],)") + how + "}");
     ASSERT_TRUE(binary) << binary.error().message;

@@ -45,7 +45,8 @@ TEST(OpenAi, CaseH22ReadsTokenIds) {
 }
 
 TEST(OpenAi, CaseH21AndH24RefuseWhatIsEmpty) {
-  for (const char* bad : {"{}", R"({"input":null})", R"({"input":""})", R"({"input":[]})", R"({"input":[""]})", "[]", "1", "null"}) {
+  for (const char* bad :
+       {"{}", R"({"input":null})", R"({"input":""})", R"({"input":[]})", R"({"input":[""]})", "[]", "1", "null"}) {
     EXPECT_EQ(status(bad), 400) << bad;
   }
   EXPECT_THAT(parse(R"({"input":["a","","d"]})").error().message, HasSubstr("item 1"));
@@ -69,10 +70,11 @@ TEST(OpenAi, ReadsItsOptions) {
 }
 
 TEST(OpenAi, RefusesOptionsThatMakeNoSense) {
-  for (const char* bad : {R"({"input":"a","encoding_format":"hex"})", R"({"input":"a","dimensions":"7"})", R"({"input":"a","dimensions":1.5})",
-                          R"({"input":"a","model":7})", R"({"input":"a","priority":"now"})", R"({"input":"a","priority":-1})",
-                          R"({"input":"a","timeout":0})", R"({"input":"a","timeout":1e300})", R"({"input":"a","prompt":"x","prompt_name":"y"})",
-                          R"({"input":"a","truncate_prompt_tokens":0})", R"({"input":"a","truncation_direction":"up"})"}) {
+  for (const char* bad :
+       {R"({"input":"a","encoding_format":"hex"})", R"({"input":"a","dimensions":"7"})", R"({"input":"a","dimensions":1.5})",
+        R"({"input":"a","model":7})", R"({"input":"a","priority":"now"})", R"({"input":"a","priority":-1})",
+        R"({"input":"a","timeout":0})", R"({"input":"a","timeout":1e300})", R"({"input":"a","prompt":"x","prompt_name":"y"})",
+        R"({"input":"a","truncate_prompt_tokens":0})", R"({"input":"a","truncation_direction":"up"})"}) {
     EXPECT_EQ(status(bad), 400) << bad;
   }
 }
@@ -90,14 +92,16 @@ TEST(OpenAi, CaseH23RendersFloatsOrBase64) {
   EXPECT_EQ(
       parse(R"({"input":"a"})")->render(stub_answer()).body,
       R"({"object":"list","data":[{"object":"embedding","index":0,"embedding":[1,-2.5,0,0.15625]}],"model":"stub","usage":{"prompt_tokens":3,"total_tokens":3}})");
-  EXPECT_EQ(parse(R"({"input":"a","encoding_format":"float"})")->render(stub_answer()).body, parse(R"({"input":"a"})")->render(stub_answer()).body);
+  EXPECT_EQ(parse(R"({"input":"a","encoding_format":"float"})")->render(stub_answer()).body,
+            parse(R"({"input":"a"})")->render(stub_answer()).body);
   EXPECT_THAT(parse(R"({"input":"a","encoding_format":"base64"})")->render(stub_answer()).body,
               HasSubstr(R"("embedding":"AACAPwAAIMAAAAAAAAAgPg==")"));
 }
 
 TEST(OpenAi, NumbersItsItems) {
   const std::string body = parse(R"({"input":["a","b"]})")->render(answer_of({{1}, {2}}, 7)).body;
-  EXPECT_THAT(body, HasSubstr(R"({"object":"embedding","index":0,"embedding":[1]},{"object":"embedding","index":1,"embedding":[2]})"));
+  EXPECT_THAT(
+      body, HasSubstr(R"({"object":"embedding","index":0,"embedding":[1]},{"object":"embedding","index":1,"embedding":[2]})"));
   EXPECT_THAT(body, HasSubstr(R"("usage":{"prompt_tokens":7,"total_tokens":7})"));
 }
 
@@ -105,7 +109,8 @@ TEST(OpenAi, ListsModels) {
   ModelFacts model;
   model.name = "m";
   model.created = 5;
-  EXPECT_EQ(render_openai_models({model}).body, R"({"object":"list","data":[{"id":"m","object":"model","created":5,"owned_by":"inlay"}]})");
+  EXPECT_EQ(render_openai_models({model}).body,
+            R"({"object":"list","data":[{"id":"m","object":"model","created":5,"owned_by":"inlay"}]})");
 }
 
 }  // namespace

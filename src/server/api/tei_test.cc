@@ -44,15 +44,16 @@ TEST(Tei, AnswersAMatrixEvenForOneText) {
 }
 
 TEST(Tei, CaseH21RefusesWithStatus422) {
-  for (const char* bad : {"{}", R"({"inputs":""})", R"({"inputs":[]})", R"({"inputs":["a",""]})", R"({"inputs":null})", R"({"inputs":1})"}) {
+  for (const char* bad :
+       {"{}", R"({"inputs":""})", R"({"inputs":[]})", R"({"inputs":["a",""]})", R"({"inputs":null})", R"({"inputs":1})"}) {
     EXPECT_EQ(status_of(Dialect::kTei, embed(bad)), 422) << bad;
   }
   EXPECT_THAT(embed(R"({"inputs":""})").error().message, StartsWith("`inputs` cannot be empty"));
 }
 
 TEST(Tei, SimilarityComparesTheFirstWithTheOthers) {
-  const Result<EmbedCall> call =
-      similarity(R"({"inputs":{"source_sentence":"q","sentences":["a","b"]},"parameters":{"truncate":false,"prompt_name":"p"}})");
+  const Result<EmbedCall> call = similarity(
+      R"({"inputs":{"source_sentence":"q","sentences":["a","b"]},"parameters":{"truncate":false,"prompt_name":"p"}})");
   ASSERT_TRUE(call) << call.error().message;
   ASSERT_EQ(call->request.inputs.size(), 3);
   EXPECT_EQ(call->request.inputs[0].text, "q");
@@ -60,8 +61,9 @@ TEST(Tei, SimilarityComparesTheFirstWithTheOthers) {
   EXPECT_EQ(call->request.truncate, false);
   EXPECT_EQ(call->request.prompt_name, "p");
   EXPECT_EQ(call->render(answer_of({{1, 0}, {0, 2}, {3, 0}}, 9)).body, "[0,1]");
-  for (const char* bad : {R"({"inputs":"a"})", R"({"inputs":{"source_sentence":"q"}})", R"({"inputs":{"source_sentence":"","sentences":["a"]}})",
-                          R"({"inputs":{"source_sentence":"q","sentences":[""]}})", R"({"inputs":{"source_sentence":"q","sentences":"a"}})"}) {
+  for (const char* bad :
+       {R"({"inputs":"a"})", R"({"inputs":{"source_sentence":"q"}})", R"({"inputs":{"source_sentence":"","sentences":["a"]}})",
+        R"({"inputs":{"source_sentence":"q","sentences":[""]}})", R"({"inputs":{"source_sentence":"q","sentences":"a"}})"}) {
     EXPECT_EQ(status_of(Dialect::kTei, similarity(bad)), 422) << bad;
   }
 }
@@ -87,7 +89,8 @@ TEST(Tei, InfoHasTheKeysThatClientsRead) {
 }
 
 TEST(Tei, TokenizeAndDecode) {
-  const Result<JsonDocument> body = JsonDocument::parse(R"({"inputs":["a","b"],"add_special_tokens":false,"prompt_name":"p"})", "body");
+  const Result<JsonDocument> body =
+      JsonDocument::parse(R"({"inputs":["a","b"],"add_special_tokens":false,"prompt_name":"p"})", "body");
   const Result<TokenizeCall> call = parse_tokenize(body->root());
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_THAT(call->texts, ElementsAre("a", "b"));

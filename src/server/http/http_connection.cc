@@ -137,21 +137,24 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     }
   }
 
-  // Closes the connection when the time is over, unless the timer is set anew before.
+  // Closes the connection when the time is over, unless the timer is set anew or stopped before.
   void limit(asio::steady_timer& timer, std::chrono::milliseconds time) {
     timer.expires_after(time);
-    timer.async_wait([weak = this->weak_from_this()](error_code error) {
+    timer.async_wait([weak = this->weak_from_this(), &timer](error_code error) {
       if (error) return;
-      if (const std::shared_ptr<Connection> self = weak.lock()) self->close();
+      const std::shared_ptr<Connection> self = weak.lock();
+      // A timer that ran out may have been set anew before this ran.
+      if (self && timer.expiry() <= asio::steady_timer::clock_type::now()) self->close();
     });
   }
+  static void stop(asio::steady_timer& timer) { timer.expires_at(asio::steady_timer::time_point::max()); }
 
   void close() {
     phase_ = Phase::kEnded;
     cancel_requests();
     error_code ignored;
-    read_timer_.cancel(ignored);
-    write_timer_.cancel(ignored);
+    stop(read_timer_);
+    stop(write_timer_);
     socket().shutdown(tcp::socket::shutdown_both, ignored);
     socket().close(ignored);
   }
@@ -172,7 +175,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void wait_for_request() {
     if (buffer_.size() > 0 && !last_request_) return read_header();
     phase_ = Phase::kIdle;
-    read_timer_.cancel();
+    stop(read_timer_);
     if (slots_.empty()) limit(read_timer_, draining_ ? kDrainGrace : context_.options.idle_timeout);
     stream_.async_read_some(buffer_.prepare(std::min(kReadBytes, buffer_.max_size() - buffer_.size())),
                             [self = self()](error_code error, size_t bytes) { self->on_first_bytes(error, bytes); });
@@ -189,7 +192,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   // The client closed its side, or broke off. Requests in progress have lost their reader.
   void end_of_input() {
     phase_ = Phase::kEnded;
-    read_timer_.cancel();
+    stop(read_timer_);
     cancel_requests();
     if (slots_.empty()) close();
   }
@@ -235,7 +238,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
 
   void on_body(error_code error) {
     if (error) return on_read_error(error);
-    read_timer_.cancel();
+    stop(read_timer_);
     Parser::value_type message = parser_->release();
     last_request_ = !message.keep_alive();
     const std::string_view target = view(message.target());
@@ -267,7 +270,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void refuse(const Refused& refused) {
     phase_ = Phase::kEnded;
     last_request_ = true;
-    read_timer_.cancel();
+    stop(read_timer_);
     const std::string_view target = parser_ ? view(parser_->get().target()) : std::string_view();
     Slot& slot = slots_.emplace_back();
     slot.number = next_number_++;
@@ -303,7 +306,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
 
   void on_written(error_code error) {
     writing_ = false;
-    write_timer_.cancel();
+    stop(write_timer_);
     if (error) {
       slots_.clear();
       return close();

@@ -21,6 +21,8 @@ using boost::system::error_code;
 
 // How long to wait before accepting again when the process is out of descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+// How long cancelled requests may take to reply.
+constexpr std::chrono::milliseconds kCutOff{2'000};
 
 Result<std::unique_ptr<asio::ssl::context>> load_tls(const HttpOptions& options) {
   if (options.tls_cert.empty() != options.tls_key.empty()) {
@@ -76,6 +78,7 @@ struct HttpServer::Impl {
   std::map<uint64_t, std::weak_ptr<HttpConnection>> connections;
   uint64_t next_id = 0;
   std::atomic<bool> draining = false;
+  std::atomic<bool> running = false;
   std::atomic<int> open = 0;
   std::atomic<int> cut = 0;
 
@@ -89,10 +92,10 @@ struct HttpServer::Impl {
 
   void accept() {
     acceptor.async_accept(asio::make_strand(io), [this](error_code error, tcp::socket socket) {
-      if (draining) return;
       if (error == asio::error::operation_aborted) return;
+      if (!error) take(std::move(socket));
+      if (draining) return;
       if (error) return pause_accepting(error);
-      take(std::move(socket));
       accept();
     });
   }
@@ -122,7 +125,7 @@ struct HttpServer::Impl {
   void forget(uint64_t id) {
     const std::lock_guard<std::mutex> lock(mutex);
     connections.erase(id);
-    if (--open == 0 && draining) asio::post(strand, [this] { drain_timer.cancel(); });
+    if (--open == 0 && draining && running) asio::post(strand, [this] { end(); });
   }
 
   // One try to say why, without waiting for the client.
@@ -164,8 +167,7 @@ struct HttpServer::Impl {
     take_backlog();
     acceptor.close(ignored);
     accept_timer.cancel(ignored);
-    signals.cancel(ignored);
-    if (open == 0) return;
+    if (open == 0) return end();
     drain_timer.expires_after(options.drain_timeout);
     drain_timer.async_wait([this](error_code cancelled) {
       if (!cancelled) cut_off();
@@ -173,9 +175,32 @@ struct HttpServer::Impl {
     for (const std::shared_ptr<HttpConnection>& connection : alive()) connection->drain();
   }
 
+  // Lets run() return.
+  void end() {
+    error_code ignored;
+    drain_timer.cancel(ignored);
+    signals.cancel(ignored);
+  }
+
+  // The first signal asks for a drain, the second does not wait for it.
+  void wait_for_signal() {
+    signals.async_wait([this](error_code error, int number) {
+      if (error) return;
+      spdlog::info("signal {}: {}", number, draining ? "cutting off what is left" : "finishing what has begun");
+      if (draining) return cut_off();
+      wait_for_signal();
+      begin_drain();
+    });
+  }
+
   void cut_off() {
     cut = open.load();
     for (const std::shared_ptr<HttpConnection>& connection : alive()) connection->abort();
+    // Their requests have been cancelled; whoever still does not reply is not waited for.
+    drain_timer.expires_after(kCutOff);
+    drain_timer.async_wait([this](error_code cancelled) {
+      if (!cancelled) io.stop();
+    });
   }
 };
 
@@ -206,18 +231,18 @@ void HttpServer::drain() {
 
 int HttpServer::run() {
   Impl& impl = *impl_;
-  impl.signals.async_wait([&impl](error_code error, int number) {
-    if (error) return;
-    spdlog::info("signal {}: finishing what has begun", number);
-    impl.begin_drain();
+  asio::post(impl.strand, [&impl] {
+    impl.wait_for_signal();
+    impl.accept();
   });
-  asio::post(impl.strand, [&impl] { impl.accept(); });
+  impl.running = true;
   std::vector<std::jthread> threads;
   for (int i = 1; i < impl.options.io_threads; ++i) {
     threads.emplace_back([&impl] { impl.io.run(); });
   }
   impl.io.run();
   threads.clear();
+  impl.running = false;
   return impl.cut;
 }
 

@@ -48,6 +48,7 @@ class Holder {
   void answer(size_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
     held_[index].second(echo(held_[index].first));
+    held_[index].second = nullptr;  // A reply keeps its connection.
   }
   bool cancelled(size_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
