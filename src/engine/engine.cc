@@ -27,8 +27,8 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
-std::unique_ptr<EngineLane> Engine::Impl::make_lane(int ranks) const {
-  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), std::max(max_batch_tokens, max_length), ranks);
+EngineLanePtr Engine::Impl::make_lane(int ranks) const {
+  return EngineLanePtr(new EngineLane(plan.compute, encoder->sizes(), std::max(max_batch_tokens, max_length), ranks));
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -43,6 +43,8 @@ Result<> Engine::Impl::check(const TokenizedText& text) const {
   }
   return {};
 }
+
+void EngineLaneDeleter::operator()(EngineLane* lane) const { delete lane; }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::Engine(Engine&&) noexcept = default;
@@ -91,8 +93,7 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   return text;
 }
 
-EngineLanePointer Engine::make_lane() const { return EngineLanePointer(impl_->make_lane(1).release()); }
-void EngineLaneDeleter::operator()(EngineLane* lane) const { delete lane; }
+EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
 
 void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
                          std::span<Result<>> status) const {

@@ -80,7 +80,7 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   WeightStore weights = TRY(WeightStore::open(spec.folder));
   std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(tokenizer), std::move(weights));
 
-  const Kernels& table = kernels();
+  const Kernels& table = options.kernels == nullptr ? kernels() : *options.kernels;
   impl->precision = resolve_precision(options.dtype, table);
   impl->plan = plan_for(impl->precision, table);
   impl->max_length = TRY(resolve_max_length(options, impl->spec, impl->tokenizer.special_tokens()));
