@@ -27,8 +27,8 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
-EngineLanePointer Engine::Impl::make_lane(int ranks) const {
-  return EngineLanePointer(new EngineLane(plan.compute, encoder->sizes(), std::max(max_batch_tokens, max_length), ranks));
+EngineLanePtr Engine::Impl::make_lane(int ranks) const {
+  return EngineLanePtr(new EngineLane(plan.compute, encoder->sizes(), std::max(max_batch_tokens, max_length), ranks));
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -93,7 +93,7 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   return text;
 }
 
-EngineLanePointer Engine::make_lane() const { return impl_->make_lane(1); }
+EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
 
 void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
                          std::span<Result<>> status) const {
