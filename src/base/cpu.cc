@@ -68,11 +68,13 @@ double cgroup_cpu_limit(const std::filesystem::path& proc_cgroup, const std::fil
     const std::vector<std::string_view> fields = split(line, ':');
     if (fields.size() < 3) continue;
     const std::string_view controllers = fields[1];
-    if (controllers.empty()) limit = std::min(limit, tightest_limit(root, fields[2]));
+    // The name of a group may hold colons.
+    const std::string_view group = line.substr(fields[0].size() + controllers.size() + 2);
+    if (controllers.empty()) limit = std::min(limit, tightest_limit(root, group));
     const std::vector<std::string_view> names = split(controllers, ',');
     if (std::find(names.begin(), names.end(), "cpu") == names.end()) continue;
-    limit = std::min(limit, tightest_limit(root / controllers, fields[2]));
-    limit = std::min(limit, tightest_limit(root / "cpu", fields[2]));
+    limit = std::min(limit, tightest_limit(root / controllers, group));
+    limit = std::min(limit, tightest_limit(root / "cpu", group));
   }
   return limit;
 }
@@ -82,6 +84,10 @@ int granted_threads() {
   CPU_ZERO(&set);
   const int affinity = ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
   const double limit = cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+  return threads_within(affinity, limit);
+}
+
+int threads_within(int affinity, double limit) {
   return std::max(1, static_cast<int>(std::floor(std::min(static_cast<double>(affinity), limit))));
 }
 

@@ -31,6 +31,8 @@ bool cpu_is_amd();
 int granted_threads();
 
 // The same from given places, for tests: `proc_cgroup` as /proc/self/cgroup, `root` as /sys/fs/cgroup.
+// Infinity if nothing limits.
 double cgroup_cpu_limit(const std::filesystem::path& proc_cgroup, const std::filesystem::path& root);
+int threads_within(int affinity, double limit);
 
 }  // namespace inlay

@@ -38,11 +38,12 @@ inline V vround(V x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM
 inline V power_of_two(V n) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
 }
-// x * 2^n for whole n; goes to zero and infinity without wrapping, in two steps since 2^n alone may not be a float.
+// Exponents beyond which 2^x is zero or infinite anyway, so that vscale need not care. NaN stays NaN.
+inline V vbound_exponent(V x) { return vmin(vset(252.0F), vmax(vset(-252.0F), x)); }
+// x * 2^n for whole n in [-252, 252]; goes to zero and infinity, in two steps since 2^n alone may not be a float.
 inline V vscale(V x, V n) {
-  const V bounded = vmin(vmax(n, vset(-252.0F)), vset(252.0F));
-  const V half = _mm256_round_ps(vmul(bounded, vset(0.5F)), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-  return vmul(vmul(x, power_of_two(half)), power_of_two(vsub(bounded, half)));
+  const V half = _mm256_round_ps(vmul(n, vset(0.5F)), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  return vmul(vmul(x, power_of_two(half)), power_of_two(vsub(n, half)));
 }
 inline __m128 fold_add(V x) { return _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)); }
 inline float vsum(V x) {

@@ -8,7 +8,6 @@ namespace inlay {
 namespace {
 
 using V = __m512;
-using Acc = V;
 constexpr int kLanes = 16;
 
 // Tile of C in registers: 8 rows x 3 vectors = 24 accumulators, + 3 for B, + 1 for the broadcast of A = 28 of 32 zmm.
@@ -33,6 +32,8 @@ inline V vfma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 inline V vmax(V a, V b) { return _mm512_max_ps(a, b); }
 inline V vmin(V a, V b) { return _mm512_min_ps(a, b); }
 inline V vround(V x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+// The instruction below takes any exponent: an infinite one gives 0 or infinity whatever x is, even the NaN of inf - inf.
+inline V vbound_exponent(V x) { return x; }
 // x * 2^n for whole n; goes to zero and infinity without wrapping.
 inline V vscale(V x, V n) { return _mm512_scalef_ps(x, n); }
 inline float vsum(V x) { return _mm512_reduce_add_ps(x); }

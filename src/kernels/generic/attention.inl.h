@@ -40,7 +40,7 @@ struct AttentionLayout {
   Panels values;
   int words;  // 32-bit words of a row of K
   int pairs;  // steps over the keys
-  int64_t key_bytes, value_bytes, score_bytes, weight_bytes, context_bytes;
+  int64_t key_bytes, value_bytes, score_bytes, weight_bytes, context_bytes, query_bytes;
 
   AttentionLayout(int length, int head_dim)
       : keys(length, false),
@@ -51,10 +51,11 @@ struct AttentionLayout {
         value_bytes(aligned(int64_t{4} * pairs * values.columns())),
         score_bytes(aligned(int64_t{4} * kTileRows * keys.columns())),
         weight_bytes(kStep == 1 ? 0 : aligned(int64_t{2} * kTileRows * keys.columns())),
-        context_bytes(aligned(int64_t{4} * kTileRows * values.columns())) {}
+        context_bytes(aligned(int64_t{4} * kTileRows * values.columns())),
+        query_bytes(head_dim % kStep == 0 ? 0 : aligned(int64_t{4} * kTileRows * words)) {}
 
   static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-  int64_t total() const { return key_bytes + value_bytes + score_bytes + weight_bytes + context_bytes; }
+  int64_t total() const { return key_bytes + value_bytes + score_bytes + weight_bytes + context_bytes + query_bytes; }
 };
 
 // K [length, head_dim] to panels [word][key in panel], zero beyond the last key and the last element.
@@ -79,6 +80,18 @@ void pack_keys(const AttentionArgs& a, const AttentionLayout<H>& s, uint32_t* pa
     for (int w = 0; w < s.words && count < columns; ++w) memset(packed + w * columns + count, 0, (columns - count) * 4);
     packed += s.words * columns;
   }
+}
+
+// The rows of q as the tile reads them. When the last word is not full, they are copied, since what follows a row may be NaN.
+template <class H>
+const char* left_of_queries(const AttentionArgs& a, const AttentionLayout<H>& s, int query, int rows, char* copy) {
+  using Element = typename H::Element;
+  const char* q = reinterpret_cast<const char*>(static_cast<const Element*>(a.q) + query * a.stride);
+  if (s.query_bytes == 0) return q;
+  memset(copy, 0, s.query_bytes);
+  const int64_t stride = a.stride * static_cast<int64_t>(sizeof(Element));
+  for (int r = 0; r < rows; ++r) memcpy(copy + r * s.words * 4, q + r * stride, a.head_dim * sizeof(Element));
+  return copy;
 }
 
 // V [length, head_dim] to panels [key / kStep][column in panel][kStep], zero beyond the last key and column.
@@ -171,11 +184,12 @@ void attention(const AttentionArgs& a) noexcept {
   const int64_t weight_stride = s.keys.columns() * static_cast<int64_t>(sizeof(Element));
   pack_keys<H>(a, s, reinterpret_cast<uint32_t*>(keys));
   pack_values<H>(a, s, reinterpret_cast<Element*>(values));
-  const Element* q = static_cast<const Element*>(a.q);
+  char* copy = reinterpret_cast<char*>(context) + s.context_bytes;
+  const int64_t left_stride = s.query_bytes == 0 ? a.stride * static_cast<int64_t>(sizeof(Element)) : int64_t{4} * s.words;
   for (int query = a.query_begin; query < a.query_end; query += kTileRows) {
     const int rows = a.query_end - query < kTileRows ? a.query_end - query : kTileRows;
-    const char* left = reinterpret_cast<const char*>(q + query * a.stride);
-    multiply<Tile>(rows, left, a.stride * static_cast<int64_t>(sizeof(Element)), keys, s.keys, s.words, scores);
+    const char* left = left_of_queries<H>(a, s, query, rows, copy);
+    multiply<Tile>(rows, left, left_stride, keys, s.keys, s.words, scores);
     float sums[kTileRows];
     for (int r = 0; r < rows; ++r) {
       Element* row = reinterpret_cast<Element*>(weights + r * weight_stride);

@@ -19,19 +19,25 @@ inline V polynomial(V x, const float (&coefficient)[kCount]) {
   return sum;
 }
 
+// 2^x by a polynomial for 2^fraction on [-0.5, 0.5] and by the exponent for the rest. 0 and infinity at the far ends.
+template <int kCount>
+inline V exp2_by(V x, const float (&coefficient)[kCount]) {
+  const V bounded = vbound_exponent(x);
+  const V whole = vround(bounded);
+  return vscale(polynomial(vsub(bounded, whole), coefficient), whole);
+}
+
 // 2^x, relative error below 1e-7: 2^n by the exponent, 2^fraction by a minimax polynomial on [-0.5, 0.5].
 inline V vexp2(V x) {
   static constexpr float kPolynomial[] = {1.000000119F,   0.693146944F,    0.2402212024F,
                                           0.05550713465F, 0.009675541893F, 0.001327646663F};
-  const V whole = vround(x);
-  return vscale(polynomial(vsub(x, whole), kPolynomial), whole);
+  return exp2_by(x, kPolynomial);
 }
 
 // Same with relative error 2.6e-6, for results that are kept in 8 bits of mantissa.
 inline V vexp2_coarse(V x) {
   static constexpr float kPolynomial[] = {0.9999992847F, 0.6931217909F, 0.2402474433F, 0.0559178628F, 0.009570096619F};
-  const V whole = vround(x);
-  return vscale(polynomial(vsub(x, whole), kPolynomial), whole);
+  return exp2_by(x, kPolynomial);
 }
 
 inline V vexp(V x) { return vexp2(vmul(x, vset(kLog2E))); }
@@ -51,9 +57,11 @@ inline V vtanh(V x) {
 // (tools/fit_polynomials.py).
 template <int kCount>
 inline V gelu_by(V x, float limit, const float (&coefficient)[kCount]) {
-  const V t = vmin(vset(limit), vmax(vset(-limit), x));
+  // The factor x is bounded from below too: a far negative x times the rounding error of P would not be small.
+  const V above = vmax(vset(-limit), x);
+  const V t = vmin(vset(limit), above);
   const V u = vfma(vmul(t, t), vset(2.0F / (limit * limit)), vset(-1.0F));
-  return vmul(x, vfma(t, polynomial(u, coefficient), vset(0.5F)));
+  return vmul(above, vfma(t, polynomial(u, coefficient), vset(0.5F)));
 }
 
 // Exact (erf) GELU: absolute error below 3e-7 + 2e-7 |x|.

@@ -17,23 +17,45 @@ inline float sum_row(const float* x, int columns, const F& f) {
   return vsum(sum);
 }
 
+// What a row is normalised by: y = (x - mean - rest) * inverse. `mean` is a rounded float sum and `rest` the mean of what it
+// leaves, which far from zero is as large as the digits that count.
+struct RowStatistics {
+  V mean;
+  V rest;
+  V inverse;
+};
+
 // Two passes: E[x^2] - E[x]^2 would lose 1e-4 on outlier channels.
+inline RowStatistics row_statistics(const float* x, int columns, float eps) {
+  const float per_column = 1.0F / static_cast<float>(columns);
+  RowStatistics s;
+  s.mean = vset(sum_row(x, columns, [](V value) { return value; }) * per_column);
+  V sum = vzero();
+  V squares = vzero();
+  for (int c = 0; c < columns; c += kLanes) {
+    const int count = columns - c < kLanes ? columns - c : kLanes;
+    const V centred =
+        count == kLanes ? vsub(vload(x + c), s.mean) : vkeep_first(vsub(vload_first(x + c, count), s.mean), count, vzero());
+    sum = vadd(sum, centred);
+    squares = vfma(centred, centred, squares);
+  }
+  const float rest = vsum(sum) * per_column;
+  s.rest = vset(rest);
+  const float variance = vsum(squares) * per_column - rest * rest;
+  s.inverse = vset(1.0F / __builtin_sqrtf((variance < 0 ? 0 : variance) + eps));
+  return s;
+}
+
 inline void layer_norm(const LayerNormArgs& n) noexcept {
-  const float per_column = 1.0F / static_cast<float>(n.columns);
   for (int row = 0; row < n.rows; ++row) {
     const float* x = n.x + row * n.stride;
     float* y = n.y + row * n.stride;
-    const V mean = vset(sum_row(x, n.columns, [](V value) { return value; }) * per_column);
-    const auto squared = [&](V value) {
-      const V centred = vsub(value, mean);
-      return vmul(centred, centred);
-    };
-    const float variance = sum_row(x, n.columns, squared) * per_column;
-    const V inverse = vset(1.0F / __builtin_sqrtf(variance + n.eps));
+    const RowStatistics s = row_statistics(x, n.columns, n.eps);
     for (int c = 0; c < n.columns; c += kLanes) {
+      const int count = n.columns - c < kLanes ? n.columns - c : kLanes;
       // Padding lanes get 0 because gamma and beta are 0 there.
-      const V centred = vkeep_first(vsub(vload(x + c), mean), n.columns - c < kLanes ? n.columns - c : kLanes, vzero());
-      vstore(y + c, vfma(vmul(centred, inverse), vload(n.gamma + c), vload(n.beta + c)));
+      const V centred = vkeep_first(vsub(vsub(vload(x + c), s.mean), s.rest), count, vzero());
+      vstore(y + c, vfma(vmul(centred, s.inverse), vload(n.gamma + c), vload(n.beta + c)));
     }
   }
 }
@@ -71,7 +93,8 @@ void to_codes(const ConvertArgs& a) noexcept {
     const V base = vset(-minimum * (range > 0 ? 255.0F / range : 0.0F));
     for (int c = 0; c < a.padded; c += kLanes) {
       const V code = vround(vfma(vload(x + c), inverse, base));
-      vstore_code(y + c, vmin(vset(255.0F), vmax(vzero(), code)));
+      // NaN, from a bad row or an infinite inverse, becomes 0: the second operand wins.
+      vstore_code(y + c, vmin(vset(255.0F), vmax(code, vzero())));
     }
   }
 }

@@ -1,0 +1,71 @@
+// Inlay's public C++ interface: load a model folder, turn texts into vectors.
+//
+//   inlay::Result<inlay::Model> model = inlay::Model::load("models/all-MiniLM-L6-v2");
+//   if (!model) { std::cerr << model.error().message; return 1; }
+//   std::vector<std::string> texts = {"a query", "a document"};
+//   for (const inlay::Result<inlay::Vector>& vector : model->embed(texts)) { ... }
+//
+// Nothing here throws but std::bad_alloc. Vectors of one machine and one dtype are bit-identical whatever else is embedded with them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inlay/error.h"
+
+namespace inlay {
+
+using Vector = std::vector<float>;
+
+// The same names as the flags of the command line. Texts values are checked by load().
+struct ModelOptions {
+  std::string dtype = "auto";              // auto, float32, bfloat16, float16, int8
+  int threads = 0;                         // 0: what CPU affinity and the cgroup grant
+  std::optional<int> max_length;           // tokens, special tokens included; the model's own limit if not given
+  std::string truncate_side = "right";     // right, left, none (then a text that is too long is an error)
+  std::optional<std::string> prompt;       // put before every text
+  std::optional<std::string> prompt_name;  // one of the model's prompts
+  std::optional<std::string> pooling;      // cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken; the model's own if not given
+  std::string normalize = "auto";          // auto (as the model says), on, off
+  std::optional<int> dimensions;           // keep this many leading numbers, normalised after the cut
+};
+
+// A loaded model. Movable. All const functions may be called from any number of threads; calls that compute take turns, each using
+// every thread of the model.
+class Model {
+ public:
+  // `folder` is a Hugging Face model folder. Takes some 0.1 s per 20 million parameters.
+  static Result<Model> load(const std::filesystem::path& folder, const ModelOptions& options = {});
+
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  int dimensions() const;      // numbers in a vector
+  int max_length() const;      // tokens
+  std::string dtype() const;   // never "auto"
+
+  // Result i belongs to texts[i]. A text that cannot be embedded has its own error; the others are not touched by it.
+  std::vector<Result<Vector>> embed(std::span<const std::string> texts) const;
+  Result<Vector> embed(std::string_view text) const;
+  // Token ids, used as given: no special tokens are added. Each must be in [0, vocabulary).
+  std::vector<Result<Vector>> embed_ids(std::span<const std::vector<int64_t>> texts) const;
+  // The ids that embed() would run for the text, prompt and special tokens included.
+  Result<std::vector<int32_t>> tokenize(std::string_view text) const;
+
+ private:
+  struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// "0.1.0"
+std::string_view version();
+
+}  // namespace inlay

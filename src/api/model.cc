@@ -1,0 +1,84 @@
+// The public interface over the engine.
+#include "engine/engine.h"
+#include "engine/option_names.h"
+#include "inlay/inlay.h"
+
+namespace inlay {
+namespace {
+
+// Options by name to options by value, with the flag's name in the error.
+Result<EngineOptions> engine_options(const std::filesystem::path& folder, const ModelOptions& options) {
+  EngineOptions result;
+  result.model = folder;
+  result.dtype = TRY(parse_dtype(options.dtype));
+  result.threads = options.threads;
+  result.max_length = options.max_length;
+  result.truncate_side = TRY(parse_truncate_side(options.truncate_side));
+  result.prompt = options.prompt;
+  result.prompt_name = options.prompt_name;
+  if (options.pooling) result.pooling = TRY(parse_pooling(*options.pooling));
+  result.normalize = TRY(parse_normalize(options.normalize));
+  result.dimensions = options.dimensions;
+  return result;
+}
+
+}  // namespace
+
+struct Model::Impl {
+  Engine engine;
+
+  // Embeds what `take_in(i)` gives for each of `count` texts; a text that cannot be taken in keeps its error.
+  template <class TakeIn>
+  std::vector<Result<Vector>> embed(size_t count, const TakeIn& take_in) const {
+    std::vector<Result<Vector>> results(count);
+    std::vector<TokenizedText> texts;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < count; ++i) {
+      Result<TokenizedText> text = take_in(i);
+      if (!text) {
+        results[i] = tl::unexpected<Error>(std::move(text).error());
+        continue;
+      }
+      texts.push_back(*std::move(text));
+      places.push_back(i);
+    }
+    std::vector<Result<Vector>> vectors = engine.embed(texts);
+    for (size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(vectors[i]);
+    return results;
+  }
+};
+
+Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Result<Model> Model::load(const std::filesystem::path& folder, const ModelOptions& options) {
+  const EngineOptions wanted = TRY(engine_options(folder, options));
+  Engine engine = TRY(Engine::load(wanted));
+  return Model(std::unique_ptr<Impl>(new Impl{std::move(engine)}));
+}
+
+int Model::dimensions() const { return impl_->engine.dimensions(); }
+int Model::max_length() const { return impl_->engine.max_length(); }
+std::string Model::dtype() const { return std::string(precision_name(impl_->engine.precision())); }
+
+std::vector<Result<Vector>> Model::embed(std::span<const std::string> texts) const {
+  return impl_->embed(texts.size(), [&](size_t i) { return impl_->engine.tokenize(texts[i]); });
+}
+
+Result<Vector> Model::embed(std::string_view text) const {
+  return std::move(impl_->embed(1, [&](size_t) { return impl_->engine.tokenize(text); }).front());
+}
+
+std::vector<Result<Vector>> Model::embed_ids(std::span<const std::vector<int64_t>> texts) const {
+  return impl_->embed(texts.size(), [&](size_t i) { return impl_->engine.from_ids(texts[i]); });
+}
+
+Result<std::vector<int32_t>> Model::tokenize(std::string_view text) const {
+  return impl_->engine.tokenize(text).map([](TokenizedText tokens) { return std::move(tokens.ids); });
+}
+
+std::string_view version() { return INLAY_VERSION; }
+
+}  // namespace inlay

@@ -1,0 +1,73 @@
+// Decides which waiting texts run next, and runs them on lanes. Many threads submit; one scheduler serves them all.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace inlay {
+
+using Clock = std::chrono::steady_clock;
+
+// Classes of work, the most urgent first.
+enum class Priority : uint8_t { kInteractive, kStandard, kBulk };
+
+// One client's request: one or many texts that were tokenised already.
+struct WorkRequest {
+  std::vector<TokenizedText> texts;
+  Priority priority = Priority::kStandard;
+  std::string tenant;                            // fairness is between tenants
+  std::optional<Clock::time_point> deadline;     // texts not started by then get kUnavailable
+  std::shared_ptr<std::atomic<bool>> cancelled;  // set by the submitter when the client has gone; may be null
+};
+
+// Result i belongs to texts[i]: a vector of dimensions() numbers, or that text's own error.
+struct WorkResult {
+  std::vector<Result<std::vector<float>>> vectors;
+  std::chrono::nanoseconds queued{0};   // from submit to the start of the first text
+  std::chrono::nanoseconds computed{0};
+};
+
+struct SchedulerOptions {
+  int max_batch_tokens = 0;                  // 0: the engine's choice
+  int max_batch_requests = 0;                // texts in a batch; 0: no limit
+  int max_concurrent_requests = 512;         // admitted and not yet answered
+  int64_t max_queue_tokens = 1 << 20;
+  std::chrono::microseconds max_queue_delay[3] = {std::chrono::microseconds(0), std::chrono::microseconds(0),
+                                                  std::chrono::microseconds(5000)};  // by class
+};
+
+// Why a request was not taken, and when to come back, from the predicted time to drain the queue.
+struct Overload {
+  std::string reason;
+  std::chrono::milliseconds retry_after{0};
+};
+
+class Scheduler {
+ public:
+  // `engine` must outlive the scheduler. Starts one lane a thread of the engine.
+  Scheduler(const Engine& engine, const SchedulerOptions& options);
+  // Stops taking requests, finishes what was admitted, joins.
+  ~Scheduler();
+
+  // One decision for the whole request: admitted (then `done` is called exactly once, on a lane's thread; it must be short and not
+  // throw), or an Overload and `done` is never called. Thread-safe; never blocks on compute.
+  std::optional<Overload> submit(WorkRequest request, std::function<void(WorkResult)> done);
+
+  // From now on submit() answers kUnavailable-like Overloads; returns when everything admitted has been answered or `limit` has passed.
+  bool drain(std::chrono::milliseconds limit);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inlay

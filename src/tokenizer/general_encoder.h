@@ -1,0 +1,35 @@
+// Every pipeline: normalizers, added tokens of the normalized text, pre-tokenizers and the model, one after the other.
+#pragma once
+
+#include <memory>
+
+#include "tokenizer/added_tokens.h"
+#include "tokenizer/chunk_encoder.h"
+#include "tokenizer/normalizer.h"
+#include "tokenizer/pre_tokenizer.h"
+
+namespace inlay {
+
+class GeneralEncoder final : public ChunkEncoder {
+ public:
+  struct Steps {
+    Normalizers normalizers;
+    AddedTokenMatcher normalized_tokens;
+    PreTokenizers pre_tokenizers;
+  };
+
+  // `model` outlives this object.
+  GeneralEncoder(Steps steps, const Model& model);
+
+  size_t find_cut(std::string_view text, size_t from) const override;
+  void encode(std::string_view chunk, EncodeState& state, IdSink& sink) const override;
+
+ private:
+  void encode_plain(std::string_view text, EncodeState& state, IdSink& sink) const;
+
+  Steps steps_;
+  const Model& model_;
+  bool can_cut_ = false;
+};
+
+}  // namespace inlay

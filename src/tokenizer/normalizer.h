@@ -1,0 +1,98 @@
+// The text-to-text steps of tokenizer.json, for pipelines that have no faster way (see bert_encoder.h).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tokenizer/normal_form.h"
+
+namespace inlay {
+
+// Immutable; `apply` may run in any number of threads at once. Text is well-formed UTF-8 before and after.
+class Normalizer {
+ public:
+  virtual ~Normalizer() = default;
+  virtual void apply(std::string& text) const = 0;
+  // Text may be cut between an ASCII letter or digit and a space that another one follows, and each part normalized alone.
+  virtual bool is_local() const { return true; }
+};
+
+using Normalizers = std::vector<std::unique_ptr<Normalizer>>;
+
+struct BertOptions {
+  bool clean_text = true;
+  bool handle_chinese_chars = true;
+  bool strip_accents = true;  // null in a file means "as lowercase"; this is what came of it
+  bool lowercase = true;
+  // Lower-cases before everything else: what do_lower_case of sentence_bert_config.json asks of a cased tokenizer.
+  bool lowercase_first = false;
+};
+
+// `options.lowercase_first` is left to a LowercaseNormalizer before this one.
+class BertNormalizer final : public Normalizer {
+ public:
+  explicit BertNormalizer(const BertOptions& options) : options_(options) {}
+  void apply(std::string& text) const override;
+
+ private:
+  BertOptions options_;
+};
+
+class LowercaseNormalizer final : public Normalizer {
+ public:
+  void apply(std::string& text) const override;
+};
+
+class NormalFormNormalizer final : public Normalizer {
+ public:
+  explicit NormalFormNormalizer(NormalForm form) : form_(form) {}
+  void apply(std::string& text) const override { text = to_normal_form(text, form_); }
+
+ private:
+  NormalForm form_;
+};
+
+class StripAccentsNormalizer final : public Normalizer {
+ public:
+  void apply(std::string& text) const override;
+};
+
+class StripNormalizer final : public Normalizer {
+ public:
+  StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
+  void apply(std::string& text) const override;
+  bool is_local() const override { return false; }
+
+ private:
+  bool left_;
+  bool right_;
+};
+
+// Replaces a fixed string.
+class ReplaceNormalizer final : public Normalizer {
+ public:
+  // `pattern` is not empty.
+  ReplaceNormalizer(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  void apply(std::string& text) const override;
+  bool is_local() const override { return false; }
+
+ private:
+  std::string pattern_;
+  std::string content_;
+};
+
+class PrependNormalizer final : public Normalizer {
+ public:
+  explicit PrependNormalizer(std::string prefix) : prefix_(std::move(prefix)) {}
+  void apply(std::string& text) const override {
+    if (!text.empty()) text.insert(0, prefix_);
+  }
+  bool is_local() const override { return false; }
+
+ private:
+  std::string prefix_;
+};
+
+}  // namespace inlay

@@ -1,0 +1,58 @@
+// Cuts normalized text into the pieces that a model takes one by one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace inlay {
+
+// Immutable; `split` may run in any number of threads at once. The pieces are views of the text given; none is empty.
+class PreTokenizer {
+ public:
+  virtual ~PreTokenizer() = default;
+  // Appends the pieces of `text`, in order.
+  virtual void split(std::string_view text, std::vector<std::string_view>& pieces) const = 0;
+  // No piece spans a space, whatever stands around it.
+  virtual bool cuts_at_space() const = 0;
+};
+
+using PreTokenizers = std::vector<std::unique_ptr<PreTokenizer>>;
+
+// What to do with characters that separate.
+enum class SplitBehavior {
+  kRemoved,             // they are dropped
+  kIsolated,            // each is a piece
+  kMergedWithPrevious,  // each ends the piece before it
+  kMergedWithNext,      // each begins the piece after it
+  kContiguous,          // runs of them are pieces
+};
+
+// Splits at the characters that have one of `flags` (CharFlag).
+class CharSplit final : public PreTokenizer {
+ public:
+  CharSplit(uint16_t flags, SplitBehavior behavior) : flags_(flags), behavior_(behavior) {}
+  void split(std::string_view text, std::vector<std::string_view>& pieces) const override;
+  bool cuts_at_space() const override;
+
+ private:
+  uint16_t flags_;
+  SplitBehavior behavior_;
+};
+
+// BertPreTokenizer: white space goes, each punctuation character is a piece.
+class BertSplit final : public PreTokenizer {
+ public:
+  void split(std::string_view text, std::vector<std::string_view>& pieces) const override;
+  bool cuts_at_space() const override { return true; }
+};
+
+// Whitespace: runs of word characters and runs of other visible characters are pieces (`\w+|[^\w\s]+`).
+class WordSplit final : public PreTokenizer {
+ public:
+  void split(std::string_view text, std::vector<std::string_view>& pieces) const override;
+  bool cuts_at_space() const override { return true; }
+};
+
+}  // namespace inlay

@@ -1,0 +1,231 @@
+#include "tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tokenizer/added_tokens.h"
+#include "tokenizer/bert_encoder.h"
+#include "tokenizer/general_encoder.h"
+#include "tokenizer/tokenizer_files.h"
+#include "tokenizer/utf8.h"
+
+namespace inlay {
+namespace {
+
+// Bytes that are looked at before it is asked again whether enough ids are there.
+constexpr size_t kChunkBytes = 4096;
+
+using Pattern = AddedTokenMatcher::Pattern;
+
+std::vector<Pattern> patterns_of(const std::vector<AddedToken>& tokens, bool normalized, const Normalizers& normalizers) {
+  std::vector<Pattern> patterns;
+  for (const AddedToken& token : tokens) {
+    if (token.normalized != normalized) continue;
+    Pattern pattern{token.content, token};
+    if (normalized) {
+      for (const std::unique_ptr<Normalizer>& normalizer : normalizers) normalizer->apply(pattern.text);
+    }
+    patterns.push_back(std::move(pattern));
+  }
+  return patterns;
+}
+
+IdSink::Keep keep_of(TruncationSide side) { return side == TruncationSide::kLeft ? IdSink::Keep::kTail : IdSink::Keep::kHead; }
+
+// Cuts ids that a sink kept to `limit`.
+void trim(std::vector<int32_t>& ids, size_t limit, TruncationSide side) {
+  if (ids.size() <= limit) return;
+  if (side == TruncationSide::kLeft) {
+    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(limit));
+  } else {
+    ids.resize(limit);
+  }
+}
+
+struct PairLengths {
+  size_t first;
+  size_t second;
+};
+
+// "longest_first": the longer text is cut to the length of the shorter, then both alike. Of two equally long ones the first
+// counts as the shorter.
+PairLengths fit_pair(PairLengths lengths, size_t budget) {
+  if (lengths.first + lengths.second <= budget) return lengths;
+  const bool is_swapped = lengths.first > lengths.second;
+  size_t shorter = std::min(lengths.first, lengths.second);
+  size_t longer = shorter > budget ? shorter : std::max(shorter, budget - shorter);
+  if (shorter + longer > budget) {
+    shorter = budget / 2;
+    longer = shorter + budget % 2;
+  }
+  return is_swapped ? PairLengths{longer, shorter} : PairLengths{shorter, longer};
+}
+
+tl::unexpected<Error> too_long(int max_length) {
+  return fail(ErrorCode::kTooLarge, "text has more than {} tokens, the most that fit", max_length);
+}
+
+}  // namespace
+
+struct Tokenizer::Pipeline {
+  std::unique_ptr<Model> model;
+  std::unique_ptr<ChunkEncoder> encoder;
+  AddedTokenMatcher raw_tokens;
+  std::map<std::string, AddedToken, std::less<>> added_by_content;
+  std::map<int32_t, const AddedToken*> added_by_id;
+  PostProcessor post_processor;
+  std::optional<int> model_max_length;
+  bool needs_valid_text = false;  // an added token could match the U+FFFD that stands for ill-formed bytes
+
+  // Ids that max_length leaves for the text itself.
+  Result<size_t> budget(const EncodeOptions& options, bool is_pair) const;
+  IdSink encode(std::string_view text, const EncodeOptions& options, size_t limit) const;
+  void encode_into(std::string_view text, EncodeState& state, IdSink& sink) const;
+  Encoding finish(const std::vector<int32_t>& first, const std::vector<int32_t>* second, bool add_special) const;
+};
+
+Result<size_t> Tokenizer::Pipeline::budget(const EncodeOptions& options, bool is_pair) const {
+  const size_t special = options.add_special_tokens ? post_processor.special_count(is_pair) : 0;
+  if (options.max_length < 1 || static_cast<size_t>(options.max_length) < special) {
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, wanted at least {}: the special tokens alone take {}",
+                options.max_length, std::max<size_t>(special, 1), special);
+  }
+  return static_cast<size_t>(options.max_length) - special;
+}
+
+IdSink Tokenizer::Pipeline::encode(std::string_view text, const EncodeOptions& options, size_t limit) const {
+  IdSink sink(limit, keep_of(options.truncation));
+  EncodeState state{.scratch = {}, .skip_special = options.escape_special_tokens};
+  if (needs_valid_text && !is_valid_utf8(text)) {
+    encode_into(replace_invalid_utf8(text), state, sink);
+  } else {
+    encode_into(text, state, sink);
+  }
+  return sink;
+}
+
+// Chunk by chunk, each up to a place where the text may be cut or to the next added token.
+void Tokenizer::Pipeline::encode_into(std::string_view text, EncodeState& state, IdSink& sink) const {
+  AddedTokenMatcher::Cursor cursor;
+  size_t done = 0;
+  while (done < text.size() && !sink.is_full()) {
+    const size_t limit = text.size() - done > kChunkBytes ? encoder->find_cut(text, done + kChunkBytes) : text.size();
+    const std::optional<AddedTokenMatcher::Match> match = raw_tokens.find(text, limit, state.skip_special, cursor);
+    const size_t end = match ? match->begin : limit;
+    if (done < end) encoder->encode(text.substr(done, end - done), state, sink);
+    if (match && match->begin < match->end && !sink.is_full()) sink.push(match->id);
+    done = match ? match->end : limit;
+  }
+}
+
+Encoding Tokenizer::Pipeline::finish(const std::vector<int32_t>& first, const std::vector<int32_t>* second,
+                                     bool add_special) const {
+  const Template& pieces = post_processor.of(second != nullptr);
+  Encoding result;
+  const size_t special = add_special ? post_processor.special_count(second != nullptr) : 0;
+  result.ids.reserve(first.size() + (second != nullptr ? second->size() : 0) + special);
+  const bool has_types =
+      std::any_of(pieces.begin(), pieces.end(), [](const TemplatePiece& piece) { return piece.type_id != 0; });
+  for (const TemplatePiece& piece : pieces) {
+    if (piece.part == TemplatePart::kSpecial && !add_special) continue;
+    const std::vector<int32_t>& ids = piece.part == TemplatePart::kSpecial ? piece.ids
+                                      : piece.part == TemplatePart::kFirst ? first
+                                                                           : *second;
+    result.ids.insert(result.ids.end(), ids.begin(), ids.end());
+    if (has_types) result.type_ids.resize(result.ids.size(), piece.type_id);
+  }
+  if (std::all_of(result.type_ids.begin(), result.type_ids.end(), [](int32_t type) { return type == 0; }))
+    result.type_ids.clear();
+  return result;
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lower_case_first) {
+  TokenizerParts parts = TRY(read_tokenizer_files(folder, lower_case_first));
+  std::unique_ptr<Pipeline> pipeline = std::make_unique<Pipeline>();
+  const std::vector<AddedToken>& added = parts.added_tokens;
+  pipeline->raw_tokens = TRY(AddedTokenMatcher::build(patterns_of(added, false, {})));
+  AddedTokenMatcher normalized = TRY(AddedTokenMatcher::build(patterns_of(added, true, parts.steps.normalizers)));
+  pipeline->model = std::move(parts.model);
+  if (parts.steps.bert && parts.word_piece != nullptr && normalized.is_empty()) {
+    pipeline->encoder = std::make_unique<BertEncoder>(*parts.steps.bert, *parts.word_piece);
+  } else {
+    GeneralEncoder::Steps steps{std::move(parts.steps.normalizers), std::move(normalized),
+                                std::move(parts.steps.pre_tokenizers)};
+    pipeline->encoder = std::make_unique<GeneralEncoder>(std::move(steps), *pipeline->model);
+  }
+  for (const AddedToken& token : added) {
+    pipeline->needs_valid_text |= token.content.find("\xEF\xBF\xBD") != std::string::npos;
+    const AddedToken& kept = pipeline->added_by_content.emplace(token.content, token).first->second;
+    pipeline->added_by_id.emplace(kept.id, &kept);
+  }
+  pipeline->post_processor = std::move(parts.post_processor);
+  pipeline->model_max_length = parts.model_max_length;
+  return Tokenizer(std::move(pipeline));
+}
+
+Result<Encoding> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  const size_t budget = TRY(pipeline_->budget(options, false));
+  IdSink sink = pipeline_->encode(text, options, budget);
+  const bool truncated = sink.has_dropped();
+  if (truncated && options.truncation == TruncationSide::kNone) return too_long(options.max_length);
+  Encoding result = pipeline_->finish(sink.take(), nullptr, options.add_special_tokens);
+  result.truncated = truncated;
+  return result;
+}
+
+Result<Encoding> Tokenizer::encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const {
+  const size_t budget = TRY(pipeline_->budget(options, true));
+  // Which text is the longer one matters even where both are too long, so that texts are read until one of them ends.
+  size_t limit = budget + 1;
+  IdSink sinks[] = {pipeline_->encode(first, options, limit), pipeline_->encode(second, options, limit)};
+  while (sinks[0].is_full() && sinks[1].is_full() && options.truncation == TruncationSide::kRight && budget % 2 == 1) {
+    limit *= 2;
+    sinks[0] = pipeline_->encode(first, options, limit);
+    sinks[1] = pipeline_->encode(second, options, limit);
+  }
+  const PairLengths lengths{sinks[0].count(), sinks[1].count()};
+  const PairLengths fitting = fit_pair(lengths, budget);
+  const bool truncated = fitting.first < lengths.first || fitting.second < lengths.second;
+  if (truncated && options.truncation == TruncationSide::kNone) return too_long(options.max_length);
+  std::vector<int32_t> ids[] = {sinks[0].take(), sinks[1].take()};
+  trim(ids[0], fitting.first, options.truncation);
+  trim(ids[1], fitting.second, options.truncation);
+  Encoding result = pipeline_->finish(ids[0], &ids[1], options.add_special_tokens);
+  result.truncated = truncated;
+  return result;
+}
+
+int Tokenizer::vocab_size() const {
+  const int64_t in_model = pipeline_->model->vocabulary().id_limit();
+  const int64_t added = pipeline_->added_by_id.empty() ? 0 : int64_t{pipeline_->added_by_id.rbegin()->first} + 1;
+  return static_cast<int>(std::min<int64_t>(std::max(in_model, added), INT32_MAX));
+}
+
+int Tokenizer::special_tokens(bool pair) const { return static_cast<int>(pipeline_->post_processor.special_count(pair)); }
+
+bool Tokenizer::is_special(int32_t id) const {
+  const auto found = pipeline_->added_by_id.find(id);
+  return found != pipeline_->added_by_id.end() && found->second->special;
+}
+
+std::optional<int32_t> Tokenizer::token_to_id(std::string_view token) const {
+  const auto found = pipeline_->added_by_content.find(token);
+  return found != pipeline_->added_by_content.end() ? found->second.id : pipeline_->model->vocabulary().id_of(token);
+}
+
+std::optional<std::string_view> Tokenizer::id_to_token(int32_t id) const {
+  const auto found = pipeline_->added_by_id.find(id);
+  if (found != pipeline_->added_by_id.end()) return found->second->content;
+  return pipeline_->model->vocabulary().token_of(id);
+}
+
+std::string_view Tokenizer::kind() const { return pipeline_->model->kind(); }
+
+std::optional<int> Tokenizer::model_max_length() const { return pipeline_->model_max_length; }
+
+}  // namespace inlay

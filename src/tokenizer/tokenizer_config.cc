@@ -1,0 +1,179 @@
+#include "tokenizer/tokenizer_config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "tokenizer/json_fields.h"
+
+namespace inlay {
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = 64U << 20;
+// transformers writes 1e30 where there is no limit.
+constexpr double kSensibleLength = 1e9;
+
+constexpr std::array<std::string_view, 7> kNamedTokens = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                                          "pad_token", "cls_token", "mask_token"};
+
+using Defaults = std::array<std::string_view, 7>;  // in the order of kNamedTokens; empty: none
+constexpr Defaults kBertDefaults = {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
+constexpr Defaults kMpnetDefaults = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"};
+
+Result<std::optional<JsonDocument>> read_if_present(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  return std::optional<JsonDocument>(TRY(JsonDocument::read(path, kMaxConfigBytes)));
+}
+
+std::optional<Json> find_in(const std::optional<JsonDocument>& document, std::string_view key) {
+  return document ? document->root().find(key) : std::nullopt;
+}
+
+TokenizerFamily family_of_class(std::string_view name) {
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  constexpr std::array<std::string_view, 6> kBert = {"BertTokenizer",       "DistilBertTokenizer", "ElectraTokenizer",
+                                                     "MobileBertTokenizer", "ConvBertTokenizer",   "SqueezeBertTokenizer"};
+  if (std::find(kBert.begin(), kBert.end(), name) != kBert.end()) return TokenizerFamily::kBert;
+  return name == "MPNetTokenizer" ? TokenizerFamily::kMpnet : TokenizerFamily::kOther;
+}
+
+TokenizerFamily family_of_model(std::string_view type) {
+  constexpr std::array<std::string_view, 7> kBert = {"bert",     "distilbert",  "electra",   "mobilebert",
+                                                     "convbert", "squeezebert", "nomic_bert"};
+  if (std::find(kBert.begin(), kBert.end(), type) != kBert.end()) return TokenizerFamily::kBert;
+  return type == "mpnet" ? TokenizerFamily::kMpnet : TokenizerFamily::kOther;
+}
+
+// The class is named by tokenizer_config.json, else by config.json, else it follows from the model's type.
+Result<TokenizerFamily> read_family(const std::optional<JsonDocument>& tokenizer_config, const std::filesystem::path& folder) {
+  if (const std::optional<Json> name = find_in(tokenizer_config, "tokenizer_class")) {
+    return family_of_class(TRY(name->as_string()));
+  }
+  const std::optional<JsonDocument> config = TRY(read_if_present(folder / "config.json"));
+  if (const std::optional<Json> name = find_in(config, "tokenizer_class")) return family_of_class(TRY(name->as_string()));
+  const std::optional<Json> type = find_in(config, "model_type");
+  return type ? family_of_model(TRY(type->as_string())) : TokenizerFamily::kOther;
+}
+
+// A special token is a string or an object with `content` and flags.
+Result<AddedToken> read_special_token(const Json& json) {
+  AddedToken token;
+  if (json.is_string()) {
+    token.content = std::string(TRY(json.as_string()));
+  } else {
+    token = TRY(read_added_token(json, false));
+    token.normalized = TRY(json.bool_or("normalized", false));
+  }
+  token.special = true;
+  return token;
+}
+
+bool is_known(const std::vector<AddedToken>& tokens, std::string_view content) {
+  return std::any_of(tokens.begin(), tokens.end(), [&](const AddedToken& token) { return token.content == content; });
+}
+
+Result<std::vector<AddedToken>> read_special_tokens(const std::array<std::optional<Json>, 7>& named, TokenizerFamily family) {
+  constexpr Defaults kNone = {};
+  const Defaults& defaults = family == TokenizerFamily::kBert    ? kBertDefaults
+                             : family == TokenizerFamily::kMpnet ? kMpnetDefaults
+                                                                 : kNone;
+  std::vector<AddedToken> tokens;
+  for (size_t i = 0; i < named.size(); ++i) {
+    AddedToken token{.content = std::string(defaults[i]), .special = true};
+    token.lstrip = family == TokenizerFamily::kMpnet && kNamedTokens[i] == "mask_token";
+    if (named[i]) token = TRY(read_special_token(*named[i]));
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+// {"0": {"content": "[PAD]", ...}, ...}: the tokens in the order of their ids.
+Result<std::vector<AddedToken>> read_added_tokens_decoder(const Json& json) {
+  std::vector<std::pair<int64_t, AddedToken>> tokens;
+  const std::vector<std::pair<std::string_view, Json>> members = TRY(json.members());
+  for (const auto& [key, value] : members) {
+    int64_t id = 0;
+    const std::from_chars_result parsed = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (parsed.ec != std::errc() || parsed.ptr != key.data() + key.size() || id < 0 || id > INT32_MAX) {
+      return fail(ErrorCode::kCorrupt, "{}: found the key '{}', wanted an id", json.where(), key);
+    }
+    tokens.emplace_back(id, TRY(read_added_token(value, false)));
+  }
+  std::stable_sort(tokens.begin(), tokens.end(), [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::vector<AddedToken> result;
+  for (auto& [id, token] : tokens) result.push_back(std::move(token));
+  return result;
+}
+
+Result<std::vector<AddedToken>> read_extra_tokens(const std::optional<Json>& json) {
+  std::vector<AddedToken> tokens;
+  if (!json || !json->is_array()) return tokens;
+  const std::vector<Json> items = TRY(json->items());
+  for (const Json& item : items) tokens.push_back(TRY(read_special_token(item)));
+  return tokens;
+}
+
+Result<std::optional<BertOverrides>> read_overrides(const std::optional<JsonDocument>& document, TokenizerFamily family) {
+  if (family == TokenizerFamily::kOther) return std::nullopt;
+  BertOverrides overrides;
+  if (!document) return overrides;
+  const Json root = document->root();
+  overrides.lowercase = TRY(root.bool_or("do_lower_case", true));
+  overrides.handle_chinese_chars = TRY(root.bool_or("tokenize_chinese_chars", true));
+  if (const std::optional<Json> strip = root.find("strip_accents")) overrides.strip_accents = TRY(strip->as_bool());
+  return overrides;
+}
+
+}  // namespace
+
+Result<AddedToken> read_added_token(const Json& json, bool all_fields) {
+  const auto read_flag = [&](std::string_view key, bool fallback) -> Result<bool> {
+    return all_fields ? get_bool(json, key) : json.bool_or(key, fallback);
+  };
+  AddedToken token;
+  token.content = TRY(get_string(json, "content"));
+  token.single_word = TRY(read_flag("single_word", false));
+  token.lstrip = TRY(read_flag("lstrip", false));
+  token.rstrip = TRY(read_flag("rstrip", false));
+  token.special = TRY(read_flag("special", false));
+  token.normalized = TRY(read_flag("normalized", !token.special));
+  return token;
+}
+
+Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folder) {
+  const std::optional<JsonDocument> document = TRY(read_if_present(folder / "tokenizer_config.json"));
+  const std::optional<JsonDocument> map = TRY(read_if_present(folder / "special_tokens_map.json"));
+  TokenizerConfig result;
+  result.family = TRY(read_family(document, folder));
+  result.bert = TRY(read_overrides(document, result.family));
+  std::array<std::optional<Json>, 7> named;
+  for (size_t i = 0; i < named.size(); ++i) {
+    named[i] = find_in(document, kNamedTokens[i]);
+    if (!named[i]) named[i] = find_in(map, kNamedTokens[i]);
+  }
+  const std::vector<AddedToken> special = TRY(read_special_tokens(named, result.family));
+  result.unknown_token = special[2].content;
+  result.sep_token = special[3].content;
+  result.cls_token = special[5].content;
+  for (const AddedToken& token : special) {
+    if (!token.content.empty() && !is_known(result.special_tokens, token.content)) result.special_tokens.push_back(token);
+  }
+  for (const std::string_view key : {"additional_special_tokens", "extra_special_tokens"}) {
+    std::vector<AddedToken> extra = TRY(read_extra_tokens(find_in(document, key)));
+    for (AddedToken& token : extra) {
+      if (!is_known(result.special_tokens, token.content)) result.special_tokens.push_back(std::move(token));
+    }
+  }
+  if (const std::optional<Json> decoder = find_in(document, "added_tokens_decoder")) {
+    result.overriding_tokens = TRY(read_added_tokens_decoder(*decoder));
+  }
+  if (const std::optional<Json> length = find_in(document, "model_max_length")) {
+    const double value = TRY(length->as_double());
+    if (value >= 1 && value <= kSensibleLength) result.model_max_length = static_cast<int>(value);
+  }
+  return result;
+}
+
+}  // namespace inlay
