@@ -53,8 +53,8 @@ class Team {
   ~Team();
 
   int size() const { return size_; }
-  // Calls job(share) on every thread and returns when all have returned. The shares have a common barrier. Callers from several threads
-  // take turns. `job` must not throw.
+  // Calls job(share) on every thread and returns when all have returned. The shares have a common barrier. Callers from several
+  // threads take turns. `job` must not throw.
   void run(const std::function<void(const Share&)>& job);
 
  private:

@@ -9,8 +9,8 @@
 namespace inlay {
 namespace {
 
-// GEMM saturates at some 64 rows; 256 rows of a 384-wide model still keep their activations in a 1 MB L2, and a query that waits behind
-// a batch waits for that many tokens only.
+// GEMM saturates at some 64 rows; 256 rows of a 384-wide model still keep their activations in a 1 MB L2, and a query that
+// waits behind a batch waits for that many tokens only.
 constexpr int kBatchTokens = 256;
 
 }  // namespace
@@ -35,8 +35,8 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
-std::unique_ptr<EngineLane> Engine::Impl::make_lane(int ranks) const {
-  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), std::max(kBatchTokens, max_length), ranks);
+EngineLanePtr Engine::Impl::make_lane(int ranks) const {
+  return EngineLanePtr(new EngineLane(plan.compute, encoder->sizes(), std::max(kBatchTokens, max_length), ranks));
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -46,10 +46,13 @@ Result<> Engine::Impl::check(const TokenizedText& text) const {
   }
   for (size_t i = 0; i < text.ids.size(); ++i) {
     if (text.ids[i] >= 0 && text.ids[i] < spec.encoder.vocab_size) continue;
-    return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i, spec.encoder.vocab_size - 1);
+    return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i,
+                spec.encoder.vocab_size - 1);
   }
   return {};
 }
+
+void EngineLaneDeleter::operator()(EngineLane* lane) const { delete lane; }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::Engine(Engine&&) noexcept = default;
@@ -89,7 +92,8 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   TokenizedText text;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= impl_->spec.encoder.vocab_size) {
-      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i, impl_->spec.encoder.vocab_size - 1);
+      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i,
+                  impl_->spec.encoder.vocab_size - 1);
     }
     text.ids.push_back(static_cast<int32_t>(ids[i]));
   }
@@ -97,9 +101,10 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   return text;
 }
 
-std::unique_ptr<EngineLane> Engine::make_lane() const { return impl_->make_lane(1); }
+EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
 
-void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
+void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
+                         std::span<Result<>> status) const {
   impl_->fill(lane, texts);
   impl_->run(lane, Share{});
   impl_->finish(lane, out, status);

@@ -20,29 +20,34 @@ namespace inlay {
 enum class Normalize : uint8_t { kAuto, kOn, kOff };  // auto: as the folder's modules say
 
 struct EngineOptions {
-  std::filesystem::path model;
+  std::filesystem::path model = {};
   Precision dtype = Precision::kAuto;
-  int threads = 0;                // 0: what affinity and the cgroup grant
-  std::optional<int> max_length;  // at most what the model's positions allow
+  int threads = 0;                     // 0: what affinity and the cgroup grant
+  std::optional<int> max_length = {};  // at most what the model's positions allow
   TruncationSide truncate_side = TruncationSide::kRight;
-  std::optional<std::string> prompt;  // put before every text; excludes prompt_name
-  std::optional<std::string> prompt_name;
-  std::optional<Pooling> pooling;  // instead of the folder's
+  std::optional<std::string> prompt = {};  // put before every text; excludes prompt_name
+  std::optional<std::string> prompt_name = {};
+  std::optional<Pooling> pooling = {};  // instead of the folder's
   Normalize normalize = Normalize::kAuto;
-  std::optional<int> dimensions;  // keep this many leading numbers of each vector (before normalising)
+  std::optional<int> dimensions = {};  // keep this many leading numbers of each vector (before normalising)
   bool escape_special_tokens = false;
+  const Kernels* kernels = nullptr;  // null: the best table of this CPU
 };
 
 // One text, tokenised and checked, ready to run.
 struct TokenizedText {
-  std::vector<int32_t> ids;
-  std::vector<int32_t> type_ids;  // empty when all are 0
-  int prompt_tokens = 0;          // leading tokens left out of pooling (include_prompt: false)
+  std::vector<int32_t> ids = {};
+  std::vector<int32_t> type_ids = {};  // empty when all are 0
+  int prompt_tokens = 0;               // leading tokens left out of pooling (include_prompt: false)
   bool truncated = false;
 };
 
 // Memory that one lane works in. A lane belongs to one thread at a time; lanes share nothing that is written.
 class EngineLane;
+struct EngineLaneDeleter {
+  void operator()(EngineLane* lane) const;
+};
+using EngineLanePtr = std::unique_ptr<EngineLane, EngineLaneDeleter>;
 
 // Thread-safe: all const functions may be called from any thread.
 class Engine {
@@ -75,7 +80,7 @@ class Engine {
 
   // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
   // status[i] is set for a text whose vector is not finite.
-  std::unique_ptr<EngineLane> make_lane() const;
+  EngineLanePtr make_lane() const;
   void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
   // Most tokens that one batch should hold: more gains no speed and costs cache.
   int max_batch_tokens() const;

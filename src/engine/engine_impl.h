@@ -43,9 +43,9 @@ struct Engine::Impl {
   EncodeOptions encode_options;
   // Lanes of embed(), made when first needed; the first has scratch for the whole team.
   std::mutex lanes_mutex;
-  std::vector<std::unique_ptr<EngineLane>> lanes;
+  std::vector<EngineLanePtr> lanes;
 
-  std::unique_ptr<EngineLane> make_lane(int ranks) const;
+  EngineLanePtr make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;
   // Takes the texts in as the lane's batch.

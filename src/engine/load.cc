@@ -9,7 +9,8 @@ namespace inlay {
 namespace {
 
 Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec) {
-  if (options.prompt && options.prompt_name) return fail(ErrorCode::kInvalidArgument, "give either prompt or prompt_name, not both");
+  if (options.prompt && options.prompt_name)
+    return fail(ErrorCode::kInvalidArgument, "give either prompt or prompt_name, not both");
   if (options.prompt) return *options.prompt;
   const std::optional<std::string>& name = options.prompt_name ? options.prompt_name : spec.default_prompt_name;
   if (!name) return std::string();
@@ -24,10 +25,12 @@ Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec
 Result<int> resolve_max_length(const EngineOptions& options, const ModelSpec& spec, int special_tokens) {
   const int wanted = options.max_length.value_or(spec.max_length);
   if (wanted > spec.encoder.max_positions) {
-    return fail(ErrorCode::kInvalidArgument, "max_length is {}, the model has {} positions", wanted, spec.encoder.max_positions);
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, the model has {} positions", wanted,
+                spec.encoder.max_positions);
   }
   if (wanted < std::max(1, special_tokens)) {
-    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", wanted, special_tokens);
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", wanted,
+                special_tokens);
   }
   return wanted;
 }
@@ -64,7 +67,7 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   WeightStore weights = TRY(WeightStore::open(spec.folder));
   std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(tokenizer), std::move(weights));
 
-  const Kernels& table = kernels();
+  const Kernels& table = options.kernels == nullptr ? kernels() : *options.kernels;
   impl->precision = resolve_precision(options.dtype, table);
   impl->plan = plan_for(impl->precision, table);
   impl->max_length = TRY(resolve_max_length(options, impl->spec, impl->tokenizer.special_tokens()));

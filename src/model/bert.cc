@@ -16,15 +16,15 @@ struct BertLayer {
   PackedLinear qkv;     // [3 * hidden, hidden]: query, key and value in one product
   PackedLinear output;  // [hidden, hidden]
   NormWeights attention_norm;
-  PackedLinear up;      // [intermediate, hidden]
-  PackedLinear down;    // [hidden, intermediate]
+  PackedLinear up;    // [intermediate, hidden]
+  PackedLinear down;  // [hidden, intermediate]
   NormWeights feed_norm;
 };
 
 class Bert final : public Encoder {
  public:
-  Bert(const EncoderConfig& config, const ComputePlan& plan, EmbeddingTable words, EmbeddingTable positions, EmbeddingTable types,
-       NormWeights norm, std::vector<BertLayer> layers)
+  Bert(const EncoderConfig& config, const ComputePlan& plan, EmbeddingTable words, EmbeddingTable positions,
+       EmbeddingTable types, NormWeights norm, std::vector<BertLayer> layers)
       : config_(config),
         plan_(plan),
         words_(std::move(words)),
@@ -115,8 +115,9 @@ void Bert::attend(const Share& share, const PackedBatch& batch, const BertLayer&
     share.sync();
   }
   const Floats x = workspace.hidden();
-  linear(kernels, share,
-         {.weights = layer.output, .input = context, .rows = tokens, .residual = &x, .output = x.data, .output_stride = x.stride});
+  linear(
+      kernels, share,
+      {.weights = layer.output, .input = context, .rows = tokens, .residual = &x, .output = x.data, .output_stride = x.stride});
   share.sync();
   finish_block(share, layer.attention_norm, tokens, workspace);
 }
@@ -249,7 +250,8 @@ class BertLoader {
 
 }  // namespace
 
-Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& store, const LoadPlan& plan, Team& team) {
+Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& store, const LoadPlan& plan,
+                                           Team& team) {
   const NamedWeights weights = TRY(NamedWeights::match(store, "embeddings.word_embeddings.weight"));
   return BertLoader(config, weights, plan, team).load();
 }

@@ -40,7 +40,8 @@ void pool_one(Pooling mode, Floats hidden, int columns, int begin, int end, floa
     case Pooling::kWeightedMean: {
       float total = 0;
       for (int i = begin; i < end; ++i) total += static_cast<float>(i + 1);
-      return weighted_sum(hidden, columns, begin, end, [](int i) { return static_cast<float>(i + 1); }, total, out);
+      return weighted_sum(
+          hidden, columns, begin, end, [](int i) { return static_cast<float>(i + 1); }, total, out);
     }
   }
 }

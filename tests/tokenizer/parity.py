@@ -1,4 +1,5 @@
 """What the parity tests share: the program of this project, folders to run it on, and random texts."""
+import functools
 import json
 import os
 import pathlib
@@ -56,6 +57,7 @@ def read_rows(language):
     return [row[key] for row in rows for key in ("query", "text")]
 
 
+@functools.lru_cache
 def interesting_characters():
     """Every character that some step changes, or that a step makes of another: those whose identity the ids must show."""
     result = set(map(chr, range(0x20, 0x250)))

@@ -37,7 +37,7 @@ struct Bf16Head {
 }  // namespace
 
 void fill_avx512_bf16(Kernels& table) {
-  set_format<Bf16>(table, Format::kBF16, gemm<Bf16, FloatResult, true>, 2, 2);
+  set_format<Bf16>(table, Format::kBF16, gemm<Bf16, FloatResult, Precision::kBF16>, 2, 2);
   table.attention_bf16 = attention<Bf16Head>;
   table.attention_bf16_bytes = attention_bytes<Bf16Head>;
 }

@@ -25,14 +25,14 @@ struct IntResult {
 };
 
 // Activation, residual and store of one tile that lies in `raw` ([rows, kPanelColumns]).
-template <class R, Activation kActivation, bool kCoarse>
+template <class R, Activation kActivation, Precision kPrecision>
 void finish_tile(const GemmArgs& g, int row_begin, int rows, int column, const float* raw) {
   for (int r = 0; r < rows; ++r, raw += kPanelColumns) {
     const int row = row_begin + r;
     V x[kTileVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kTileVectors; ++v) {
-      x[v] = vactivate<kActivation, kCoarse>(R::finish(g, row, column + v * kLanes, raw + v * kLanes));
+      x[v] = vactivate<kActivation, kPrecision>(R::finish(g, row, column + v * kLanes, raw + v * kLanes));
     }
     if (g.residual != nullptr) {
       const float* residual = g.residual + row * g.residual_stride + column;
@@ -49,7 +49,7 @@ void finish_tile(const GemmArgs& g, int row_begin, int rows, int column, const f
 }
 
 // Panels outside, row tiles inside: a panel of B (K * panel bytes) is read from L3 once and from L2 or L1 for the other rows.
-template <class T, class R, Activation kActivation, bool kCoarse>
+template <class T, class R, Activation kActivation, Precision kPrecision>
 void run_gemm(const GemmArgs& g) {
   const int64_t steps = g.k / T::kStep;
   const int64_t panel_bytes = steps * kTileVectors * T::kRightBytes;
@@ -64,16 +64,16 @@ void run_gemm(const GemmArgs& g) {
       const int row_end = static_cast<int>(static_cast<int64_t>(g.rows) * (t + 1) / tiles);
       const char* a = static_cast<const char*>(g.a) + row * g.a_stride;
       tile_for<T, kTileVectors>(row_end - row)(a, g.a_stride, b, steps, g.bias + column, raw, kPanelColumns);
-      finish_tile<R, kActivation, kCoarse>(g, row, row_end - row, column, raw);
+      finish_tile<R, kActivation, kPrecision>(g, row, row_end - row, column, raw);
       row = row_end;
     }
   }
 }
 
-// kCoarse: the result is rounded to 8 bits right after, so that a cheaper GELU is as good.
-template <class T, class R, bool kCoarse>
+// kPrecision: what the result is rounded to right after, so that a cheaper GELU may be as good.
+template <class T, class R, Precision kPrecision>
 void gemm(const GemmArgs& g) noexcept {
-  with_activation(g.activation, [&]<Activation kActivation>() { run_gemm<T, R, kActivation, kCoarse>(g); });
+  with_activation(g.activation, [&]<Activation kActivation>() { run_gemm<T, R, kActivation, kPrecision>(g); });
 }
 
 }  // namespace
