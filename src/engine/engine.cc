@@ -7,14 +7,6 @@
 #include "engine/engine_impl.h"
 
 namespace inlay {
-namespace {
-
-// GEMM saturates at some 64 rows; 256 rows of a 384-wide model still keep their activations in a 1 MB L2, and a query that
-// waits behind a batch waits for that many tokens only.
-constexpr int kBatchTokens = 256;
-
-}  // namespace
-
 void Engine::Impl::fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const {
   lane.batch.clear();
   lane.prompt_tokens.clear();
@@ -35,8 +27,8 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
-EngineLanePtr Engine::Impl::make_lane(int ranks) const {
-  return EngineLanePtr(new EngineLane(plan.compute, encoder->sizes(), std::max(kBatchTokens, max_length), ranks));
+EngineLanePointer Engine::Impl::make_lane(int ranks) const {
+  return EngineLanePointer(new EngineLane(plan.compute, encoder->sizes(), std::max(max_batch_tokens, max_length), ranks));
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -68,7 +60,7 @@ int Engine::max_length() const { return impl_->max_length; }
 int Engine::threads() const { return impl_->team->size(); }
 uint64_t Engine::weight_bytes() const { return impl_->encoder->weight_bytes() + impl_->head.weight_bytes(); }
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
-int Engine::max_batch_tokens() const { return kBatchTokens; }
+int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
 Result<TokenizedText> Engine::tokenize(std::string_view text) const {
   std::string with_prompt;
@@ -101,7 +93,7 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   return text;
 }
 
-EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
+EngineLanePointer Engine::make_lane() const { return impl_->make_lane(1); }
 
 void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
                          std::span<Result<>> status) const {

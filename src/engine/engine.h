@@ -32,7 +32,11 @@ struct EngineOptions {
   std::optional<int> dimensions = {};  // keep this many leading numbers of each vector (before normalising)
   bool escape_special_tokens = false;
   const Kernels* kernels = nullptr;  // null: the best table of this CPU
+  std::optional<int> max_batch_tokens = {};  // most tokens of a batch; a longer text is a batch of its own
 };
+
+// The text that goes before every text: the prompt given, or the one named, or the folder's default, or none.
+Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec);
 
 // One text, tokenised and checked, ready to run.
 struct TokenizedText {
@@ -47,7 +51,7 @@ class EngineLane;
 struct EngineLaneDeleter {
   void operator()(EngineLane* lane) const;
 };
-using EngineLanePtr = std::unique_ptr<EngineLane, EngineLaneDeleter>;
+using EngineLanePointer = std::unique_ptr<EngineLane, EngineLaneDeleter>;
 
 // Thread-safe: all const functions may be called from any thread.
 class Engine {
@@ -80,9 +84,9 @@ class Engine {
 
   // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
   // status[i] is set for a text whose vector is not finite.
-  EngineLanePtr make_lane() const;
+  EngineLanePointer make_lane() const;
   void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
-  // Most tokens that one batch should hold: more gains no speed and costs cache.
+  // Most tokens that one batch may hold: as the options say, else what is fastest.
   int max_batch_tokens() const;
 
  private:

@@ -40,12 +40,13 @@ struct Engine::Impl {
   std::string prompt;
   int prompt_tokens = 0;
   int max_length = 0;
+  int max_batch_tokens = 0;
   EncodeOptions encode_options;
   // Lanes of embed(), made when first needed; the first has scratch for the whole team.
   std::mutex lanes_mutex;
-  std::vector<EngineLanePtr> lanes;
+  std::vector<EngineLanePointer> lanes;
 
-  EngineLanePtr make_lane(int ranks) const;
+  EngineLanePointer make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;
   // Takes the texts in as the lane's batch.
