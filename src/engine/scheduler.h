@@ -12,13 +12,9 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/priority.h"
 
 namespace inlay {
-
-using Clock = std::chrono::steady_clock;
-
-// Classes of work, the most urgent first.
-enum class Priority : uint8_t { kInteractive, kStandard, kBulk };
 
 // One client's request: one or many texts that were tokenised already.
 struct WorkRequest {
