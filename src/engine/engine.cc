@@ -35,8 +35,10 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
+int Engine::Impl::max_lane_tokens() const { return std::max(kBatchTokens, max_length); }
+
 std::unique_ptr<EngineLane> Engine::Impl::make_lane(int ranks) const {
-  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), std::max(kBatchTokens, max_length), ranks);
+  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), max_lane_tokens(), ranks);
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -97,12 +99,19 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   return text;
 }
 
+Result<> Engine::check(const TokenizedText& text) const { return impl_->check(text); }
+int Engine::max_lane_tokens() const { return impl_->max_lane_tokens(); }
 std::unique_ptr<EngineLane> Engine::make_lane() const { return impl_->make_lane(1); }
+std::unique_ptr<EngineLane> Engine::make_lane(int ranks) const { return impl_->make_lane(ranks); }
 
 void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
-  impl_->fill(lane, texts);
-  impl_->run(lane, Share{});
-  impl_->finish(lane, out, status);
+  begin_batch(lane, texts);
+  run_batch(lane, Share{});
+  end_batch(lane, out, status);
 }
+
+void Engine::begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const { impl_->fill(lane, texts); }
+void Engine::run_batch(EngineLane& lane, const Share& share) const { impl_->run(lane, share); }
+void Engine::end_batch(EngineLane& lane, float* out, std::span<Result<>> status) const { impl_->finish(lane, out, status); }
 
 }  // namespace inlay

@@ -45,6 +45,7 @@ struct Engine::Impl {
   std::mutex lanes_mutex;
   std::vector<std::unique_ptr<EngineLane>> lanes;
 
+  int max_lane_tokens() const;
   std::unique_ptr<EngineLane> make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;
