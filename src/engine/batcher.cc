@@ -66,6 +66,7 @@ void Batcher::add(QueuedRequest& request) {
   while (before != nullptr && before->due > request.due) before = tenant.flows[kind].previous(*before);
   tenant.flows[kind].insert_after(before, request);
   queue.arrivals.push_back(request);
+  ++queue.requests[kind];
   queue.tokens += request.tokens;
   queue.texts += request.end - request.begin;
   quantum_ = std::max<int64_t>(quantum_, request.texts.front().tokens);
@@ -117,6 +118,16 @@ Batcher::ClassState Batcher::state(Priority priority) const {
   ClassState state = {.requests = queue.arrivals.size(), .tokens = queue.tokens, .oldest = std::nullopt};
   if (!queue.arrivals.empty()) state.oldest = queue.arrivals.front()->arrival;
   return state;
+}
+
+uint32_t Batcher::waiting_kinds() const {
+  uint32_t kinds = 0;
+  for (const ClassQueue& queue : queues_) {
+    const Priority priority = static_cast<Priority>(index_of(queue));
+    if (queue.requests[0] > 0) kinds |= kind(priority, false);
+    if (queue.requests[1] > 0) kinds |= kind(priority, true);
+  }
+  return kinds;
 }
 
 bool Batcher::empty() const {
@@ -251,7 +262,9 @@ void Batcher::drop_dead(Clock::time_point now, Batch& batch) {
 bool Batcher::forget(ClassQueue& queue, QueuedRequest& request) {
   TenantQueue& tenant = *request.queue;
   queue.arrivals.remove(request);
-  tenant.flows[request.is_large ? 1 : 0].remove(request);
+  const int kind = request.is_large ? 1 : 0;
+  tenant.flows[kind].remove(request);
+  --queue.requests[kind];
   queue.tokens -= request.tokens;
   queue.texts -= request.end - request.begin;
   request.queue = nullptr;

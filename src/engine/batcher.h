@@ -129,12 +129,17 @@ class Batcher {
   ClassState state(Priority priority) const;
   bool empty() const;
 
+  // Kinds of work that wait, one bit each, the more urgent the lower.
+  uint32_t waiting_kinds() const;
+  static uint32_t kind(Priority priority, bool is_large) { return 1U << (2 * static_cast<int>(priority) + (is_large ? 1 : 0)); }
+
  private:
   using Arrivals = IntrusiveList<QueuedRequest, &QueuedRequest::in_arrival>;
   struct ClassQueue {
     std::unordered_map<std::string, TenantQueue> tenants;  // those that wait
     IntrusiveList<TenantQueue, &TenantQueue::in_ring> ring;
     Arrivals arrivals;
+    int requests[2] = {};  // small and large
     int64_t tokens = 0;
     int64_t texts = 0;
     double owed = 0;  // tokens of the least share that the class did not get yet
