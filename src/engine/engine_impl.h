@@ -46,6 +46,7 @@ struct Engine::Impl {
   std::mutex lanes_mutex;
   std::vector<EngineLanePtr> lanes;
 
+  int max_lane_tokens() const;
   EngineLanePtr make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;
