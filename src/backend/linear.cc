@@ -105,6 +105,7 @@ void linear(const Kernels& kernels, const Share& share, const LinearOp& op) {
       args.residual_stride = op.residual->stride;
     }
     kernels.gemm[static_cast<int>(weights.format())](args);
+    share.give_way();
   }
 }
 

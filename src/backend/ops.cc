@@ -79,6 +79,7 @@ void attention(const Kernels& kernels, const Share& share, const AttentionOp& op
     args.v = q + 2 * hidden * element;
     args.out = static_cast<char*>(op.out) + (begin * op.out_stride + column) * out_element;
     (op.is_bf16 ? kernels.attention_bf16 : kernels.attention_f32)(args);
+    share.give_way();
   }
 }
 

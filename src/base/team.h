@@ -28,9 +28,15 @@ struct Share {
   int rank = 0;
   int size = 1;
   Barrier* barrier = nullptr;  // null when alone
+  // What to call between blocks of work of a millisecond or less, at points where all state of the job lies in its own memory, so that
+  // more urgent work can run in between; null if there is nothing. Only for a job of one thread.
+  const std::function<void()>* between_blocks = nullptr;
 
   void sync() const {
     if (barrier != nullptr) barrier->wait();
+  }
+  void give_way() const {
+    if (between_blocks != nullptr) (*between_blocks)();
   }
   // The thread's part of `count` items, in whole groups of `group` but for the last.
   struct Range {

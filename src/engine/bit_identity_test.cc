@@ -20,7 +20,7 @@ class BitIdentity : public testing::TestWithParam<const Kernels*> {
   // Each text alone, one after another on one thread.
   static std::vector<std::vector<float>> alone(const Engine& engine, std::span<const TokenizedText> texts) {
     std::vector<std::vector<float>> vectors;
-    const EngineLanePointer lane = engine.make_lane();
+    const EngineLanePtr lane = engine.make_lane();
     for (const TokenizedText& text : texts) {
       const TokenizedText* member = &text;
       Result<> status;
@@ -41,7 +41,7 @@ class BitIdentity : public testing::TestWithParam<const Kernels*> {
     std::vector<size_t> order(texts.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::shuffle(order.begin(), order.end(), random);
-    const EngineLanePointer lane = engine.make_lane();
+    const EngineLanePtr lane = engine.make_lane();
     for (size_t at = 0; at < order.size();) {
       std::vector<const TokenizedText*> members;
       std::vector<size_t> places;

@@ -47,7 +47,7 @@ class EmbedCall {
     return true;
   }
 
-  void run(const Share& share, std::span<const EngineLanePointer> lanes) {
+  void run(const Share& share, std::span<const EngineLanePtr> lanes) {
     if (as_team_) return run_as_team(share, *lanes[0]);
     EngineLane& lane = *lanes[share.rank];
     for (size_t at = next_.fetch_add(1); at < batches_.size(); at = next_.fetch_add(1)) {

@@ -27,8 +27,10 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
-EngineLanePointer Engine::Impl::make_lane(int ranks) const {
-  return EngineLanePointer(new EngineLane(plan.compute, encoder->sizes(), std::max(max_batch_tokens, max_length), ranks));
+int Engine::Impl::max_lane_tokens() const { return std::max(max_batch_tokens, max_length); }
+
+EngineLanePtr Engine::Impl::make_lane(int ranks) const {
+  return EngineLanePtr(new EngineLane(plan.compute, encoder->sizes(), max_lane_tokens(), ranks));
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -107,13 +109,19 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   return text;
 }
 
-EngineLanePointer Engine::make_lane() const { return impl_->make_lane(1); }
+Result<> Engine::check(const TokenizedText& text) const { return impl_->check(text); }
+int Engine::max_lane_tokens() const { return impl_->max_lane_tokens(); }
+EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
+EngineLanePtr Engine::make_lane(int ranks) const { return impl_->make_lane(ranks); }
 
-void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
-                         std::span<Result<>> status) const {
-  impl_->fill(lane, texts);
-  impl_->run(lane, Share{});
-  impl_->finish(lane, out, status);
+void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
+  begin_batch(lane, texts);
+  run_batch(lane, Share{});
+  end_batch(lane, out, status);
 }
+
+void Engine::begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const { impl_->fill(lane, texts); }
+void Engine::run_batch(EngineLane& lane, const Share& share) const { impl_->run(lane, share); }
+void Engine::end_batch(EngineLane& lane, float* out, std::span<Result<>> status) const { impl_->finish(lane, out, status); }
 
 }  // namespace inlay

@@ -31,8 +31,8 @@ struct EngineOptions {
   Normalize normalize = Normalize::kAuto;
   std::optional<int> dimensions = {};  // keep this many leading numbers of each vector (before normalising)
   bool escape_special_tokens = false;
-  const Kernels* kernels = nullptr;  // null: the best table of this CPU
   std::optional<int> max_batch_tokens = {};  // most tokens of a batch; a longer text is a batch of its own
+  const Kernels* kernels = nullptr;          // null: the best table of this CPU
 };
 
 // The text that goes before every text: the prompt given, or the one named, or the folder's default, or none.
@@ -53,12 +53,14 @@ struct TextOptions {
   std::optional<TruncationSide> truncate_side;
 };
 
+struct Share;
+
 // Memory that one lane works in. A lane belongs to one thread at a time; lanes share nothing that is written.
 class EngineLane;
 struct EngineLaneDeleter {
   void operator()(EngineLane* lane) const;
 };
-using EngineLanePointer = std::unique_ptr<EngineLane, EngineLaneDeleter>;
+using EngineLanePtr = std::unique_ptr<EngineLane, EngineLaneDeleter>;
 
 // Thread-safe: all const functions may be called from any thread.
 class Engine {
@@ -90,12 +92,24 @@ class Engine {
   // Texts are batched by length; vectors do not depend on the batching. Calls from several threads take turns.
   std::vector<Result<std::vector<float>>> embed(std::span<const TokenizedText> texts) const;
 
+  // Whether embed_batch may run the text: its length and its ids.
+  Result<> check(const TokenizedText& text) const;
+
   // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
   // status[i] is set for a text whose vector is not finite.
-  EngineLanePointer make_lane() const;
+  EngineLanePtr make_lane() const;
   void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
   // Most tokens that one batch may hold: as the options say, else what is fastest.
   int max_batch_tokens() const;
+  // Most tokens that one batch may hold: what a lane has memory for. Any text that check() passes fits.
+  int max_lane_tokens() const;
+
+  // embed_batch in steps, so that up to `ranks` threads can share the middle one. One thread begins and ends the batch; run_batch is
+  // called by each thread of the share, which starts after begin_batch and is synchronised before end_batch. run_batch does not throw.
+  EngineLanePtr make_lane(int ranks) const;
+  void begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
+  void run_batch(EngineLane& lane, const Share& share) const;
+  void end_batch(EngineLane& lane, float* out, std::span<Result<>> status) const;
 
  private:
   friend class EmbedCall;

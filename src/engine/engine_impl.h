@@ -44,9 +44,10 @@ struct Engine::Impl {
   EncodeOptions encode_options;
   // Lanes of embed(), made when first needed; the first has scratch for the whole team.
   std::mutex lanes_mutex;
-  std::vector<EngineLanePointer> lanes;
+  std::vector<EngineLanePtr> lanes;
 
-  EngineLanePointer make_lane(int ranks) const;
+  int max_lane_tokens() const;
+  EngineLanePtr make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;
   // Takes the texts in as the lane's batch.

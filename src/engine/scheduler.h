@@ -12,13 +12,10 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/priority.h"
+#include "engine/scheduler_metrics.h"
 
 namespace inlay {
-
-using Clock = std::chrono::steady_clock;
-
-// Classes of work, the most urgent first.
-enum class Priority : uint8_t { kInteractive, kStandard, kBulk };
 
 // One client's request: one or many texts that were tokenised already.
 struct WorkRequest {
@@ -43,18 +40,28 @@ struct SchedulerOptions {
   int64_t max_queue_tokens = 1 << 20;
   std::chrono::microseconds max_queue_delay[3] = {std::chrono::microseconds(0), std::chrono::microseconds(0),
                                                   std::chrono::microseconds(5000)};  // by class
+  // Share of the tokens that a waiting class gets at least, by class; the first is not used.
+  double min_share[3] = {0, 0.1, 0.1};
 };
 
 // Why a request was not taken, and when to come back, from the predicted time to drain the queue.
 struct Overload {
   std::string reason;
-  std::chrono::milliseconds retry_after{0};
+  std::chrono::milliseconds retry_after{0};  // 0 for kTooLarge: the request never fits
+  Rejection kind = Rejection::kQueueFull;
 };
+
+class BatchRunner;
+struct SchedulerCore;
 
 class Scheduler {
  public:
   // `engine` must outlive the scheduler. Starts one lane a thread of the engine.
   Scheduler(const Engine& engine, const SchedulerOptions& options);
+  // Runs on something else than an engine.
+  Scheduler(std::unique_ptr<BatchRunner> runner, const SchedulerOptions& options);
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
   // Stops taking requests, finishes what was admitted, joins.
   ~Scheduler();
 
@@ -66,9 +73,11 @@ class Scheduler {
   // passed.
   bool drain(std::chrono::milliseconds limit);
 
+  // Thread-safe; takes a lock that lanes need, for some microseconds.
+  SchedulerMetrics metrics() const;
+
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<SchedulerCore> core_;
 };
 
 }  // namespace inlay

@@ -25,8 +25,9 @@ struct BulkOptions {
   int dimensions = 0;        // floats of a vector
   int max_batch_tokens = 0;  // of one batch
   OnError on_error = OnError::kFail;
-  // A window ends at whichever comes first. The more rows, the more equal in length a batch can be: with 2 lanes and texts of
-  // 20 to 256 tokens, 4096 rows fill batches of 512 tokens to 98 %. A window of 16 MiB of text bounds memory for long texts.
+  // A window ends at whichever comes first. The more rows, the more equal in length the texts of a batch: of documents with 20
+  // to 256 tokens, those in a batch of 512 tokens differ by 12.6 tokens on average with windows of 64 rows, by 3.3 with 256,
+  // and by 0.4 with 2000 or more. 16 MiB of text bound memory for long texts.
   size_t window_rows = 4096;
   size_t window_bytes = size_t{16} << 20;
 };

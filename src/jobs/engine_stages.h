@@ -19,7 +19,7 @@ class EngineStages {
 
  private:
   const Engine& engine_;
-  std::vector<EngineLanePointer> lanes_;
+  std::vector<EngineLanePtr> lanes_;
 };
 
 }  // namespace inlay

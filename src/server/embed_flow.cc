@@ -28,6 +28,17 @@ Failure item_failure(const EmbedRequest& request, size_t item, const Error& erro
   return failure;
 }
 
+Failure overload_failure(const Overload& overload) {
+  const std::chrono::milliseconds wait = std::max(overload.retry_after, std::chrono::milliseconds(1));
+  switch (overload.kind) {
+    case Rejection::kTooLarge: return {Fault::kTooLarge, overload.reason, {}};
+    case Rejection::kDraining: return {Fault::kUnavailable, overload.reason, wait};
+    case Rejection::kTooManyRequests:
+    case Rejection::kQueueFull: break;
+  }
+  return {Fault::kOverloaded, overload.reason, wait};
+}
+
 // nullopt: the engine's own.
 std::optional<TruncationSide> side_of(const EmbedRequest& request, const ModelFacts& facts) {
   if (!request.truncate.value_or(facts.auto_truncate)) return TruncationSide::kNone;
@@ -160,7 +171,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     });
     if (!overload) return;
     in_progress().fetch_sub(1, std::memory_order_relaxed);
-    fail_with({Fault::kOverloaded, overload->reason, std::max(overload->retry_after, std::chrono::milliseconds(1))});
+    fail_with(overload_failure(*overload));
   }
 
   std::atomic<int64_t>& in_progress() { return context_.metrics.in_progress[static_cast<size_t>(priority_)]; }

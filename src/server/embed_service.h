@@ -31,6 +31,8 @@ class EmbedService {
 
   // As Scheduler::submit.
   virtual std::optional<Overload> submit(WorkRequest request, std::function<void(WorkResult)> done) = 0;
+  // As Scheduler::metrics.
+  virtual SchedulerMetrics scheduler() const = 0;
   // As Scheduler::drain.
   virtual bool drain(std::chrono::milliseconds limit) = 0;
 };

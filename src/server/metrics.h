@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/scheduler_metrics.h"
 #include "server/api/failure.h"
 
 namespace inlay {
@@ -56,6 +57,10 @@ struct Gauges {
   int connections = 0;
   bool ready = true;
 };
+
+// Appends what the scheduler of one model counts, labelled with the model's name. A metric's type may be told only once,
+// with the first model.
+void write_scheduler_metrics(std::string& out, std::string_view model, const SchedulerMetrics& metrics, bool with_types);
 
 // Prometheus text. `te_names` adds the same figures under the names of text-embeddings-inference.
 std::string render_metrics(const Metrics& metrics, const Gauges& gauges, bool te_names);

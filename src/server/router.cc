@@ -151,14 +151,20 @@ void Router::add_pages() {
   pages_["/v2/health/live"] = [](const HttpRequest&) { return empty_page(200); };
   pages_["/v2/health/ready"] = [this](const HttpRequest&) { return empty_page(gauges_().ready ? 200 : 400); };
   pages_["/v2"] = [](const HttpRequest&) { return render_kserve_server(); };
-  pages_["/metrics"] = [this](const HttpRequest&) {
-    return text_page(render_metrics(context_.metrics, gauges_(), options_.te_metrics));
-  };
+  pages_["/metrics"] = [this](const HttpRequest&) { return text_page(metrics_text()); };
   pages_["/info"] = [this](const HttpRequest&) { return render_tei_info(context_.models.front()->facts()); };
   pages_["/v1/models"] = [this](const HttpRequest&) { return render_openai_models(all_facts()); };
   pages_["/api/tags"] = [this](const HttpRequest&) { return render_ollama_tags(all_facts()); };
   pages_["/openapi.json"] =
       pages_["/api-doc/openapi.json"] = [](const HttpRequest&) { return json_response(openapi_document()); };
+}
+
+std::string Router::metrics_text() const {
+  std::string text = render_metrics(context_.metrics, gauges_(), options_.te_metrics);
+  for (const std::unique_ptr<EmbedService>& model : context_.models) {
+    write_scheduler_metrics(text, model->facts().name, model->scheduler(), model == context_.models.front());
+  }
+  return text;
 }
 
 std::vector<ModelFacts> Router::all_facts() const {

@@ -47,6 +47,7 @@ class Router {
   HttpResponse tokenize(const HttpRequest& request) const;
   HttpResponse decode(const HttpRequest& request) const;
   std::vector<ModelFacts> all_facts() const;
+  std::string metrics_text() const;
 
   const RouterOptions& options_;
   const EmbedContext& context_;

@@ -12,6 +12,7 @@ class ScheduledService final : public EngineService {
   std::optional<Overload> submit(WorkRequest request, std::function<void(WorkResult)> done) override {
     return scheduler_.submit(std::move(request), std::move(done));
   }
+  SchedulerMetrics scheduler() const override { return scheduler_.metrics(); }
   bool drain(std::chrono::milliseconds limit) override { return scheduler_.drain(limit); }
 
  private:

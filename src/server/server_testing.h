@@ -79,6 +79,13 @@ class FakeService final : public EmbedService {
     done(std::move(result));
     return std::nullopt;
   }
+  SchedulerMetrics scheduler() const override {
+    SchedulerMetrics metrics;
+    metrics.waiting[2] = {3, 40, std::chrono::milliseconds(1'500)};
+    metrics.batch_tokens.add(200);
+    metrics.lane_busy = {std::chrono::seconds(2)};
+    return metrics;
+  }
   bool drain(std::chrono::milliseconds) override { return true; }
 
   void overload() { overloaded_ = true; }

@@ -54,7 +54,8 @@ float weights_again(const AttentionWork<H>& w, int row) {
   const char* keys = w.keys;
   for (int vector = 0; vector < panels.vectors; vector += panels.width) {
     const int width = panels.width_at(vector);
-    by_shape<Tiles<T>>(1, width)(w.q + row * w.q_stride, 0, keys, w.layout.words, nullptr, w.scores + vector * kLanes, 0);
+    by_shape<Tiles<T>>(1, width)(w.q + row * w.q_stride, 0, keys, w.layout.words, nullptr, w.scores + vector * kLanes, 0,
+                                 Ahead{});
     keys += w.layout.words * width * T::kRightBytes;
   }
   return soften<H>(w.scores, w.a.length, w.a.scale * kLog2E, w.weights + row * panels.columns());

@@ -39,10 +39,20 @@ struct F32ByFp16 : F32 {
 // sum[row] += a[row] * b over the steps, for kRows rows and kVectors vectors of columns. Inlined into the functions below and
 // into the tiles of attention, which are themselves kept out of line: beside more code, g++ 12 spills the accumulators and the
 // loop runs 2.6 times slower.
-template <class T, int kRows, int kVectors>
+// Each step asks for the cache line at `ahead.next` and moves that on by `ahead.advance` bytes.
+struct Ahead {
+  const char* next = nullptr;
+  int64_t advance = 0;
+};
+
+template <class T, int kRows, int kVectors, bool kPrefetch = false>
 __attribute__((always_inline)) inline void accumulate(typename T::Sum (&sum)[kRows][kVectors], const char* a, int64_t a_stride,
-                                                      const char* b, int64_t steps) {
+                                                      const char* b, int64_t steps, Ahead ahead = {}) {
   for (; steps > 0; --steps) {
+    if constexpr (kPrefetch) {
+      __builtin_prefetch(ahead.next, 0, 2);
+      ahead.next += ahead.advance;
+    }
     typename T::Right right[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) right[v] = T::right(b + v * T::kRightBytes);
@@ -60,14 +70,14 @@ __attribute__((always_inline)) inline void accumulate(typename T::Sum (&sum)[kRo
 // out[row, :] = bias + a[row] * b.
 template <class T, int kRows, int kVectors>
 __attribute__((noinline)) void tile(const char* a, int64_t a_stride, const char* b, int64_t steps, const float* bias,
-                                    float* out, int64_t out_stride) {
+                                    float* out, int64_t out_stride, const Ahead& ahead) {
   typename T::Sum sum[kRows][kVectors];
 #pragma GCC unroll 16
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sum[row][v] = T::start(bias == nullptr ? nullptr : bias + v * kLanes);
   }
-  accumulate<T, kRows, kVectors>(sum, a, a_stride, b, steps);
+  accumulate<T, kRows, kVectors, true>(sum, a, a_stride, b, steps, ahead);
 #pragma GCC unroll 16
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 4
@@ -78,7 +88,7 @@ __attribute__((noinline)) void tile(const char* a, int64_t a_stride, const char*
 // A family of functions by shape: Function, and kTile<rows, vectors>.
 template <class T>
 struct Tiles {
-  using Function = void (*)(const char*, int64_t, const char*, int64_t, const float*, float*, int64_t);
+  using Function = void (*)(const char*, int64_t, const char*, int64_t, const float*, float*, int64_t, const Ahead&);
   template <int kRows, int kVectors>
   static constexpr Function kTile = tile<T, kRows, kVectors>;
 };
