@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <exception>
+#include <utility>
 
 #include "base/log.h"
 #include "server/api/fields.h"
@@ -232,10 +233,11 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   }
 
   void reply(HttpResponse response) {
-    if (replied_) return;
-    replied_ = true;
+    // Let go of, since a reply keeps its connection; a step that throws after its reply finds none.
+    const HttpReply reply = std::exchange(reply_, nullptr);
+    if (!reply) return;
     context_.metrics.request_seconds.observe(seconds(Clock::now() - started_));
-    reply_(std::move(response));
+    reply(std::move(response));
   }
 
   const EmbedContext& context_;
@@ -252,7 +254,6 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   uint64_t truncated_ = 0;
   WorkResult result_;
   EmbedAnswer answer_;
-  bool replied_ = false;
 };
 
 }  // namespace

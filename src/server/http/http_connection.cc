@@ -177,11 +177,14 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     phase_ = Phase::kIdle;
     stop(read_timer_);
     if (slots_.empty()) limit(read_timer_, draining_ ? kDrainGrace : context_.options.idle_timeout);
+    watching_ = true;
     stream_.async_read_some(buffer_.prepare(std::min(kReadBytes, buffer_.max_size() - buffer_.size())),
                             [self = self()](error_code error, size_t bytes) { self->on_first_bytes(error, bytes); });
   }
 
   void on_first_bytes(error_code error, size_t bytes) {
+    watching_ = false;
+    if (lingering_) return on_lingered(error, bytes);
     if (phase_ == Phase::kEnded) return;
     if (error) return end_of_input();
     if (last_request_) return;  // Bytes after the last request are nobody's; nothing watches this client any more.
@@ -340,14 +343,20 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     error_code ignored;
     socket().shutdown(tcp::socket::shutdown_send, ignored);
     limit(read_timer_, kLinger);
-    linger(0);
+    lingering_ = true;
+    // One read at a time: of two, only the first would hear of the end.
+    if (!watching_) linger();
   }
 
-  void linger(size_t read) {
-    socket().async_read_some(asio::buffer(discarded_), [self = self(), read](error_code error, size_t bytes) {
-      if (error || read + bytes > kLingerBytes) return self->close();
-      self->linger(read + bytes);
-    });
+  void linger() {
+    socket().async_read_some(asio::buffer(discarded_),
+                             [self = self()](error_code error, size_t bytes) { self->on_lingered(error, bytes); });
+  }
+
+  void on_lingered(error_code error, size_t bytes) {
+    lingered_bytes_ += bytes;
+    if (error || lingered_bytes_ > kLingerBytes) return close();
+    linger();
   }
 
   Stream stream_;
@@ -362,6 +371,9 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   bool draining_ = false;
   bool writing_ = false;
   bool wants_continue_ = false;
+  bool watching_ = false;      // a read is pending that waits for a request or the end
+  bool lingering_ = false;     // after the last response
+  size_t lingered_bytes_ = 0;
   bool last_request_ = false;  // the client asked for no more, or gets no more
   uint64_t next_number_ = 0;
   std::deque<Slot> slots_;

@@ -232,6 +232,7 @@ void HttpServer::drain() {
 int HttpServer::run() {
   Impl& impl = *impl_;
   asio::post(impl.strand, [&impl] {
+    if (impl.draining) return;  // drain() was faster.
     impl.wait_for_signal();
     impl.accept();
   });

@@ -198,7 +198,10 @@ INSTANTIATE_TEST_SUITE_P(HttpServer, BadRequest,
                                          "POST / HTTP/1.1\r\nContent-Length: 1\r\nExpect: magic\r\n\r\n"));
 
 TEST(HttpServer, CutsOffSlowHeadersAndSlowBodies) {
-  RunningServer server(test_options(), echo_now);
+  HttpOptions options = test_options();
+  options.header_timeout = std::chrono::milliseconds(300);
+  options.body_timeout = std::chrono::milliseconds(300);
+  RunningServer server(options, echo_now);
   RawClient header(server.port());
   header.send("GET / HT");
   RawClient body(server.port());
@@ -379,6 +382,29 @@ TEST(HttpServer, ServesManyThreads) {
   }
   clients.clear();
   EXPECT_EQ(good, 400);
+}
+
+TEST(HttpServer, DrainBeforeRunEndsItAtOnce) {
+  const HttpRefusal refusal = [](int, std::string_view, std::string_view) { return HttpResponse(); };
+  const Result<std::unique_ptr<HttpServer>> server = HttpServer::listen(test_options(), echo_now, refusal);
+  ASSERT_TRUE(server);
+  (*server)->drain();
+  EXPECT_EQ((*server)->run(), 0);
+}
+
+TEST(HttpServer, ForgetsAConnectionAsSoonAsTheClientHasClosedIt) {
+  RunningServer server(test_options(), echo_now);
+  for (const char* request : {"GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "bad\r\n\r\n"}) {
+    RawClient client(server.port());
+    client.send(request);
+    client.read_until("\r\n\r\n");
+    client.close();
+    const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    while (server.server().connections() > 0 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(1)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(server.server().connections(), 0) << request;
+  }
 }
 
 TEST(HttpServer, SaysWhatIsWrongWithItsOptions) {
