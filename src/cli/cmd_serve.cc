@@ -46,10 +46,11 @@ class ServeCommand final : public Command {
     const ModelFacts facts = models.front()->facts();
     const bool is_open = options.router.keys.empty();
     const std::unique_ptr<Server> server = TRY(Server::start(std::move(options), std::move(models)));
-    std::fputs(fmt::format("inlay: serving {} ({}, {} dimensions) on {}://{}:{}{}\n", facts.name, facts.dtype, facts.dimensions,
-                           http_.tls_cert.empty() ? "http" : "https", http_.host, server->port(), is_open ? ", open to all" : "")
-                   .c_str(),
-               stderr);
+    std::fputs(
+        fmt::format("inlay: serving {} ({}, {} dimensions) on {}://{}:{}{}\n", facts.name, facts.dtype, facts.dimensions,
+                    http_.tls_cert.empty() ? "http" : "https", http_.host, server->port(), is_open ? ", open to all" : "")
+            .c_str(),
+        stderr);
     const int cut = server->run();
     if (cut > 0) std::fputs(fmt::format("inlay: {} connections were cut off\n", cut).c_str(), stderr);
     return {};
@@ -58,30 +59,51 @@ class ServeCommand final : public Command {
  private:
   void add_http_flags(CLI::App& app) {
     add_value(app, "--host", http_.host, "Address to listen on; 0.0.0.0 is every one")->capture_default_str();
-    add_value(app, "--port", http_.port, "Port to listen on; 0 is one that is free")->capture_default_str()->check(CLI::Range(0, 65535));
+    add_value(app, "--port", http_.port, "Port to listen on; 0 is one that is free")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 65535));
     add_value(app, "--tls-cert", tls_cert_, "PEM file with the certificate chain; with --tls-key");
     add_value(app, "--tls-key", tls_key_, "PEM file with the certificate's key");
     add_value(app, "--max-body-bytes", http_.max_body_bytes, "Longest body that is read")->capture_default_str();
     add_value(app, "--max-header-bytes", http_.max_header_bytes, "Longest headers that are read")->capture_default_str();
-    add_value(app, "--max-connections", http_.max_connections, "Most connections at a time")->capture_default_str()->check(CLI::PositiveNumber);
-    add_value(app, "--io-threads", http_.io_threads, "Threads that read and write")->capture_default_str()->check(CLI::Range(1, 64));
-    add_value(app, "--workers", workers_, "Threads that tokenise and write answers; as many as compute unless given")->check(CLI::Range(1, 256));
-    add_value(app, "--drain-timeout", drain_seconds_, "Seconds that what has begun gets after SIGTERM")->capture_default_str()->check(CLI::Range(0, 86400));
-    add_value(app, "--idle-timeout", idle_seconds_, "Seconds that a connection may wait between requests")->capture_default_str()->check(CLI::Range(1, 86400));
+    add_value(app, "--max-connections", http_.max_connections, "Most connections at a time")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    add_value(app, "--io-threads", http_.io_threads, "Threads that read and write")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 64));
+    add_value(app, "--workers", workers_, "Threads that tokenise and write answers; as many as compute unless given")
+        ->check(CLI::Range(1, 256));
+    add_value(app, "--drain-timeout", drain_seconds_, "Seconds that what has begun gets after SIGTERM")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 86400));
+    add_value(app, "--idle-timeout", idle_seconds_, "Seconds that a connection may wait between requests")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 86400));
   }
 
   void add_limit_flags(CLI::App& app) {
-    add_value(app, "--max-batch-requests", limits_.max_batch_requests, "Most texts computed at once by a core; 0 is no limit")->capture_default_str();
-    add_value(app, "--max-concurrent-requests", limits_.max_concurrent_requests, "Most requests that are taken and not answered")->capture_default_str()->check(CLI::PositiveNumber);
-    add_value(app, "--max-queue-tokens", limits_.max_queue_tokens, "Most tokens that wait; more is answered with 429")->capture_default_str()->check(CLI::PositiveNumber);
-    add_value(app, "--max-queue-delay-us", queue_delay_, "Microseconds that bulk work may wait for a batch to fill")->capture_default_str();
-    add_value(app, "--request-timeout", timeout_seconds_, "Seconds after which a request that gives no time is dropped; 0 is never")->capture_default_str();
+    add_value(app, "--max-batch-requests", limits_.max_batch_requests, "Most texts computed at once by a core; 0 is no limit")
+        ->capture_default_str();
+    add_value(app, "--max-concurrent-requests", limits_.max_concurrent_requests,
+              "Most requests that are taken and not answered")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    add_value(app, "--max-queue-tokens", limits_.max_queue_tokens, "Most tokens that wait; more is answered with 429")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    add_value(app, "--max-queue-delay-us", queue_delay_, "Microseconds that bulk work may wait for a batch to fill")
+        ->capture_default_str();
+    add_value(app, "--request-timeout", timeout_seconds_,
+              "Seconds after which a request that gives no time is dropped; 0 is never")
+        ->capture_default_str();
   }
 
   void add_access_flags(CLI::App& app) {
     add_value(app, "--api-key", keys_, "KEY or TENANT:KEY that clients must send; may be given more than once");
     add_value(app, "--api-key-file", key_file_, "File with such keys, one a line");
-    add_value(app, "--cors-allow-origin", origins_, "Origin whose pages may call the server; * is any; may be given more than once");
+    add_value(app, "--cors-allow-origin", origins_,
+              "Origin whose pages may call the server; * is any; may be given more than once");
     add_switch(app, "--te-metrics", te_metrics_, "Metrics under the names of text-embeddings-inference as well");
     add_switch(app, "--log-requests", log_requests_, "A line for each request (with --log-level info), without its texts");
   }

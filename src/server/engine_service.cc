@@ -60,8 +60,8 @@ Result<TokenizedText> EngineService::tokenize(std::string_view text, const TextO
   const std::string prompted = options.prompt.value_or("") + std::string(text);
   const Result<Encoding> counted = engine_.tokenizer().encode(prompted, whole);
   if (!counted) return result;
-  return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens. Given: {}{}", limit + 1, counted->truncated ? "at least " : "",
-              counted->ids.size());
+  return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens. Given: {}{}", limit + 1,
+              counted->truncated ? "at least " : "", counted->ids.size());
 }
 
 Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, bool add_special_tokens) const {

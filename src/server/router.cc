@@ -246,7 +246,8 @@ void Router::post(IncomingRequest incoming, const HttpReply& reply) {
   }
   const auto text = text_routes_.find(http.path);
   if (text != text_routes_.end()) {
-    return context_.pool.post([&page = text->second, request = std::move(incoming.http), reply] { reply(guarded(page, request)); });
+    return context_.pool.post(
+        [&page = text->second, request = std::move(incoming.http), reply] { reply(guarded(page, request)); });
   }
   const auto missing = missing_kinds_.find(http.path);
   if (missing != missing_kinds_.end()) return fail_with(http, {Fault::kModelKind, missing->second, {}}, reply);
@@ -318,7 +319,8 @@ HttpResponse Router::tokenize(const HttpRequest& request) const {
     Result<std::vector<TokenPiece>> found = model.pieces(prompt->value_or("") + text, call->add_special_tokens);
     if (!found) return render_failure(Dialect::kTei, failure_of(found.error()));
     total += found->size();
-    if (total > kMostPieces) return render_failure(Dialect::kTei, {Fault::kTooLarge, fmt::format("more than {} tokens", kMostPieces), {}});
+    if (total > kMostPieces)
+      return render_failure(Dialect::kTei, {Fault::kTooLarge, fmt::format("more than {} tokens", kMostPieces), {}});
     pieces.push_back(*std::move(found));
   }
   return render_tokenize(pieces);

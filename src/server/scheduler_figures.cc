@@ -55,7 +55,8 @@ class Writer {
 };
 
 void write_queue(Writer& writer, const SchedulerMetrics& metrics) {
-  for (const char* name : {"inlay_queue_requests", "inlay_queue_tokens", "inlay_queue_oldest_seconds"}) writer.type(name, "gauge");
+  for (const char* name : {"inlay_queue_requests", "inlay_queue_tokens", "inlay_queue_oldest_seconds"})
+    writer.type(name, "gauge");
   for (size_t i = 0; i < kClasses.size(); ++i) {
     const SchedulerMetrics::Waiting& waiting = metrics.waiting[i];
     writer.line("inlay_queue_requests", "priority", kClasses[i], waiting.requests);
@@ -65,7 +66,8 @@ void write_queue(Writer& writer, const SchedulerMetrics& metrics) {
   writer.type("inlay_queue_predicted_drain_seconds", "gauge");
   writer.line("inlay_queue_predicted_drain_seconds", Seconds(metrics.predicted_drain).count());
   writer.type("inlay_queue_rejected_total", "counter");
-  for (size_t i = 0; i < kReasons.size(); ++i) writer.line("inlay_queue_rejected_total", "reason", kReasons[i], metrics.rejected[i]);
+  for (size_t i = 0; i < kReasons.size(); ++i)
+    writer.line("inlay_queue_rejected_total", "reason", kReasons[i], metrics.rejected[i]);
 }
 
 }  // namespace

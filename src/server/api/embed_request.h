@@ -24,16 +24,16 @@ struct EmbedInput {
 struct EmbedRequest {
   std::string model;  // empty: the server's first
   std::vector<EmbedInput> inputs;
-  std::optional<bool> truncate;  // nullopt: as the server is set; false: a text that is too long is an error
+  std::optional<bool> truncate;                 // nullopt: as the server is set; false: a text that is too long is an error
   std::optional<TruncationSide> truncate_side;  // nullopt: as the server is set
-  std::optional<std::string> prompt;       // put before every text; "" is none
-  std::optional<std::string> prompt_name;  // of the model's prompts
-  std::optional<std::string> input_type;   // search_query, search_document, ...: picks a prompt if the model has a fitting one
-  std::optional<bool> normalize;           // nullopt: as the server is set
-  bool unit_length = true;                 // where neither request nor server says: normalise, or else as the folder does
-  std::optional<int64_t> dimensions;       // numbers to keep of each vector
-  std::optional<int64_t> max_tokens;       // per text
-  int dimensions_multiple_of = 1;          // packed bits need whole bytes
+  std::optional<std::string> prompt;            // put before every text; "" is none
+  std::optional<std::string> prompt_name;       // of the model's prompts
+  std::optional<std::string> input_type;  // search_query, search_document, ...: picks a prompt if the model has a fitting one
+  std::optional<bool> normalize;          // nullopt: as the server is set
+  bool unit_length = true;                // where neither request nor server says: normalise, or else as the folder does
+  std::optional<int64_t> dimensions;      // numbers to keep of each vector
+  std::optional<int64_t> max_tokens;      // per text
+  int dimensions_multiple_of = 1;         // packed bits need whole bytes
   std::optional<Priority> priority;
   std::optional<std::chrono::microseconds> timeout;
 };

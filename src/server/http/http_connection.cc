@@ -371,8 +371,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   bool draining_ = false;
   bool writing_ = false;
   bool wants_continue_ = false;
-  bool watching_ = false;      // a read is pending that waits for a request or the end
-  bool lingering_ = false;     // after the last response
+  bool watching_ = false;   // a read is pending that waits for a request or the end
+  bool lingering_ = false;  // after the last response
   size_t lingered_bytes_ = 0;
   bool last_request_ = false;  // the client asked for no more, or gets no more
   uint64_t next_number_ = 0;
