@@ -100,7 +100,8 @@ int Engine::max_lane_tokens() const { return impl_->max_lane_tokens(); }
 EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
 EngineLanePtr Engine::make_lane(int ranks) const { return impl_->make_lane(ranks); }
 
-void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
+void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
+                         std::span<Result<>> status) const {
   begin_batch(lane, texts);
   run_batch(lane, Share{});
   end_batch(lane, out, status);

@@ -96,8 +96,9 @@ class Engine {
   // Most tokens that one batch may hold: what a lane has memory for. Any text that check() passes fits.
   int max_lane_tokens() const;
 
-  // embed_batch in steps, so that up to `ranks` threads can share the middle one. One thread begins and ends the batch; run_batch is
-  // called by each thread of the share, which starts after begin_batch and is synchronised before end_batch. run_batch does not throw.
+  // embed_batch in steps, so that up to `ranks` threads can share the middle one. One thread begins and ends the batch;
+  // run_batch is called by each thread of the share, which starts after begin_batch and is synchronised before end_batch.
+  // run_batch does not throw.
   EngineLanePtr make_lane(int ranks) const;
   void begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
   void run_batch(EngineLane& lane, const Share& share) const;
