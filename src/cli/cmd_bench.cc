@@ -65,7 +65,8 @@ class BenchCommand final : public Command {
     json.key("gflops").value(report.flop / best / kGiga).key("peak_gflops").value(report.peak / kGiga);
     json.key("share_of_peak").value(report.flop / best / report.peak);
     json.key("tokenize_seconds").value(report.tokenize_seconds).key("batch_fill").value(report.batch_fill);
-    json.key("peak_rss_bytes").value(report.peak_resident_bytes).key("weight_bytes").value(engine.weight_bytes());
+    json.key("peak_rss_bytes").value(report.memory.process.peak_resident).key("weight_bytes").value(engine.weight_bytes());
+    put_memory(json, report.memory);
     json.key("dtype").value(precision_name(engine.precision())).key("isa").value(engine.isa());
     json.key("threads").value(engine.threads()).key("max_length").value(engine.max_length()).end_object();
     return json.text() + "\n";
@@ -86,10 +87,7 @@ class BenchCommand final : public Command {
     text += fmt::format("{:<14} {:.1f} GFLOP/s of {:.1f}: {:.1f} %\n", "share of peak", report.flop / best / kGiga,
                         report.peak / kGiga, 100 * report.flop / best / report.peak);
     text += fmt::format("{:<14} {:.1f} %\n", "batch fill", 100 * report.batch_fill);
-    text += fmt::format("{:<14} {:.1f} MiB resident at most, {:.1f} MiB of it packed weights\n", "memory",
-                        static_cast<double>(report.peak_resident_bytes) / (1 << 20),
-                        static_cast<double>(engine.weight_bytes()) / (1 << 20));
-    return text;
+    return text + memory_lines(report.memory);
   }
 
   ModelFlags model_;

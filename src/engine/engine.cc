@@ -60,7 +60,7 @@ std::string_view Engine::isa() const { return impl_->plan.compute.kernels->name;
 int Engine::dimensions() const { return impl_->head.dimensions(); }
 int Engine::max_length() const { return impl_->max_length; }
 int Engine::threads() const { return impl_->team->size(); }
-uint64_t Engine::weight_bytes() const { return impl_->encoder->weight_bytes() + impl_->head.weight_bytes(); }
+uint64_t Engine::weight_bytes() const { return impl_->encoder->memory().packed_bytes() + impl_->head.weight_bytes(); }
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
 int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
@@ -97,6 +97,16 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
 
 Result<> Engine::check(const TokenizedText& text) const { return impl_->check(text); }
 int Engine::max_lane_tokens() const { return impl_->max_lane_tokens(); }
+EngineMemory Engine::memory() const {
+  const EncoderMemory encoder = impl_->encoder->memory();
+  EngineMemory memory = {.linear = encoder.linear, .tables = encoder.tables, .tokenizer = impl_->tokenizer_bytes};
+  memory.linear.own += impl_->head.weight_bytes();
+  const std::lock_guard<std::mutex> lock(impl_->lanes_mutex);
+  for (const EngineLanePtr& lane : impl_->lanes) memory.lanes.add(lane->bytes());
+  return memory;
+}
+
+LaneMemory Engine::lane_memory(const EngineLane& lane) const { return lane.bytes(); }
 EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
 EngineLanePtr Engine::make_lane(int ranks) const { return impl_->make_lane(ranks); }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/memory.h"
 #include "engine/precision.h"
 #include "model/model_spec.h"
 #include "tokenizer/tokenizer.h"
@@ -33,6 +34,9 @@ struct EngineOptions {
   bool escape_special_tokens = false;
   std::optional<int> max_batch_tokens = {};  // most tokens of a batch; a longer text is a batch of its own
   const Kernels* kernels = nullptr;          // null: the best table of this CPU
+  // Folder for packed weights, made if it isn't there, so that the next start maps them and processes share them. A file in it
+  // is used only if it was made of the same model files by the same version for the same kernels and precision. Empty: none.
+  std::filesystem::path weight_cache = {};
 };
 
 // The text that goes before every text: the prompt given, or the one named, or the folder's default, or none.
@@ -70,8 +74,9 @@ class Engine {
   int dimensions() const;        // of the vectors that come out
   int max_length() const;
   int threads() const;
-  // Bytes of the packed weights and tables held in memory.
+  // Bytes of the packed weights and of the tables that were converted.
   uint64_t weight_bytes() const;
+  EngineMemory memory() const;
   // Multiply-adds times two of a forward pass over texts of these lengths (linear layers and attention).
   double flop(std::span<const int> lengths) const;
 
@@ -90,6 +95,7 @@ class Engine {
   // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
   // status[i] is set for a text whose vector is not finite.
   EngineLanePtr make_lane() const;
+  LaneMemory lane_memory(const EngineLane& lane) const;  // while no batch runs in it
   void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
   // Most tokens that one batch may hold: as the options say, else what is fastest.
   int max_batch_tokens() const;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "engine/engine.h"
 #include "model/encoder.h"
 #include "model/head.h"
+#include "weights/packed_store.h"
 #include "weights/weight_store.h"
 
 namespace inlay {
@@ -18,6 +20,11 @@ class EngineLane {
  public:
   EngineLane(const ComputePlan& plan, const EncoderSizes& sizes, int max_tokens, int ranks)
       : workspace(plan, sizes, max_tokens, ranks) {}
+
+  LaneMemory bytes() const {
+    const uint64_t head = (memory.current.capacity() + memory.next.capacity()) * sizeof(float);
+    return {workspace.bytes() + head, workspace.touched_bytes() + head};
+  }
 
   Workspace workspace;
   PackedBatch batch;
@@ -32,6 +39,8 @@ struct Engine::Impl {
   ModelSpec spec;
   Tokenizer tokenizer;
   WeightStore weights;
+  std::optional<PackedStore> packed;  // holds what the encoder maps
+  uint64_t tokenizer_bytes = 0;
   Precision precision = Precision::kFloat32;
   LoadPlan plan;
   std::unique_ptr<Team> team;
@@ -47,6 +56,7 @@ struct Engine::Impl {
   std::vector<EngineLanePtr> lanes;
 
   int max_lane_tokens() const;
+  Result<> load_weights(const EngineOptions& options, const Kernels& table);
   EngineLanePtr make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;

@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
+#include "base/process.h"
 #include "engine/engine_testing.h"
 #include "weights/weight_store.h"
 
@@ -184,30 +183,32 @@ TEST(Engine, CaseH06SpelledSpecialTokensDoNotMoveThePooledPosition) {
   EXPECT_EQ(std::count(as_text.ids.begin(), as_text.ids.end(), tokens.ids.back()), 1);
 }
 
-// Memory follows the largest batch, not the number of requests.
+// Memory follows the largest batch, not the number of requests or of shapes.
 TEST(Engine, CaseH38MemoryDoesNotGrowWithRequests) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer keeps freed memory";
 #endif
   const Engine engine = load("bert-long", {.threads = 2});
   std::mt19937 random(38);
-  const auto resident_kb = [] {
-    std::ifstream file("/proc/self/statm");
-    int64_t size = 0;
-    int64_t resident = 0;
-    file >> size >> resident;
-    return resident * 4;
-  };
-  const auto run = [&](int requests) {
+  const auto run = [&](int requests, unsigned most_texts, int longest) {
     for (int i = 0; i < requests; ++i) {
-      const int count = 1 + static_cast<int>(random() % 16U);
-      (void)engine.embed(random_texts(count, 100, engine.spec().encoder.vocab_size, random));
+      const int count = 1 + static_cast<int>(random() % most_texts);
+      for (const Result<std::vector<float>>& vector :
+           engine.embed(random_texts(count, longest, engine.spec().encoder.vocab_size, random))) {
+        ASSERT_TRUE(vector.has_value());
+      }
     }
   };
-  run(200);
-  const int64_t before = resident_kb();
-  run(600);
-  EXPECT_LT(resident_kb() - before, 2048);
+  constexpr uint64_t kMib = uint64_t{1} << 20;
+  run(20, 64, 512);
+  const uint64_t plateau = process_memory().resident_anonymous;
+  run(60, 64, 512);
+  run(600, 16, 100);
+  run(3000, 1, 8);
+  EXPECT_LT(process_memory().resident_anonymous, plateau + 2 * kMib);
+  const LaneMemory lanes = engine.memory().lanes;
+  EXPECT_GT(lanes.touched, 0U);
+  EXPECT_LE(lanes.touched, lanes.reserved);
 }
 
 }  // namespace

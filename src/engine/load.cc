@@ -3,7 +3,9 @@
 #include "base/check.h"
 #include "base/cpu.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "engine/engine_impl.h"
+#include "engine/weight_cache.h"
 
 namespace inlay {
 namespace {
@@ -70,15 +72,33 @@ Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec
               names.empty() ? "no prompts" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
+// Weights and the modules after the encoder, packed by the team.
+Result<> Engine::Impl::load_weights(const EngineOptions& options, const Kernels& table) {
+  if (!options.weight_cache.empty()) {
+    packed.emplace(open_weight_cache(options.weight_cache, spec.folder, precision, plan, weights));
+    plan.packed = &*packed;
+  }
+  encoder = TRY(load_encoder(spec.encoder, weights, plan, *team));
+  if (packed) save_weight_cache(*packed, weights);
+  const HeadOptions head_options = {.keep_normalize = options.normalize != Normalize::kOff,
+                                    .final_normalize = options.normalize == Normalize::kOn,
+                                    .dimensions = options.dimensions};
+  head = TRY(Head::load(spec, head_options, table, *team));
+  return {};
+}
+
 Result<Engine> Engine::load(const EngineOptions& options) {
   if (options.threads < 0) {
     return fail(ErrorCode::kInvalidArgument, "threads is {}, wanted 1 or more, or 0 for what is granted", options.threads);
   }
   ModelSpec spec = TRY(read_model_spec(options.model));
   if (options.pooling) override_pooling(spec, *options.pooling);
+  const uint64_t heap_before = heap_bytes();
   Tokenizer tokenizer = TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  const uint64_t heap_after = heap_bytes();
   WeightStore weights = TRY(WeightStore::open(spec.folder));
   std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(tokenizer), std::move(weights));
+  impl->tokenizer_bytes = heap_after > heap_before ? heap_after - heap_before : 0;
 
   const Kernels& table = options.kernels == nullptr ? kernels() : *options.kernels;
   impl->precision = resolve_precision(options.dtype, table);
@@ -93,11 +113,7 @@ Result<Engine> Engine::load(const EngineOptions& options) {
     impl->prompt_tokens = TRY(count_prompt_tokens(impl->tokenizer, impl->prompt, impl->encode_options));
   }
   impl->team = std::make_unique<Team>(options.threads == 0 ? granted_threads() : options.threads);
-  impl->encoder = TRY(load_encoder(impl->spec.encoder, impl->weights, impl->plan, *impl->team));
-  const HeadOptions head = {.keep_normalize = options.normalize != Normalize::kOff,
-                            .final_normalize = options.normalize == Normalize::kOn,
-                            .dimensions = options.dimensions};
-  impl->head = TRY(Head::load(impl->spec, head, table, *impl->team));
+  TRY_VOID(impl->load_weights(options, table));
   for (const std::string& note : impl->spec.notes) spdlog::info("{}", note);
   return Engine(std::move(impl));
 }
