@@ -22,7 +22,8 @@ class InspectCommand final : public Command {
   Result<> run(const Interrupt&) override {
     if (model_.empty()) return fail(ErrorCode::kInvalidArgument, "the folder of a model is missing");
     flags_.set_model(model_);
-    const ModelReport report = TRY(inspect_model(TRY(flags_.options())));
+    const EngineOptions options = TRY(flags_.options());
+    const ModelReport report = TRY(inspect_model(options));
     OutputFile out = TRY(OutputFile::create("-"));
     TRY_VOID(out.write(json_ ? report_json(report) : report_table(report)));
     TRY_VOID(out.commit());

@@ -54,7 +54,10 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
 const ModelSpec& Engine::spec() const { return impl_->spec; }
-const Tokenizer& Engine::tokenizer() const { return impl_->tokenizer; }
+const Tokenizer& Engine::tokenizer() const {
+  INLAY_CHECK(impl_->tokenizer, "an engine for token ids has no tokenizer");
+  return *impl_->tokenizer;
+}
 Precision Engine::precision() const { return impl_->precision; }
 std::string_view Engine::isa() const { return impl_->plan.compute.kernels->name; }
 int Engine::dimensions() const { return impl_->head.dimensions(); }
@@ -65,13 +68,14 @@ double Engine::flop(std::span<const int> lengths) const { return impl_->encoder-
 int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
 Result<TokenizedText> Engine::tokenize(std::string_view text) const {
+  if (!impl_->tokenizer) return fail(ErrorCode::kInvalidArgument, "the model was loaded for token ids, not for texts");
   std::string with_prompt;
   if (!impl_->prompt.empty()) {
     with_prompt.reserve(impl_->prompt.size() + text.size());
     with_prompt.append(impl_->prompt).append(text);
     text = with_prompt;
   }
-  Encoding encoding = TRY(impl_->tokenizer.encode(text, impl_->encode_options));
+  Encoding encoding = TRY(impl_->tokenizer->encode(text, impl_->encode_options));
   TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), impl_->prompt_tokens, encoding.truncated};
   // A model without a second token type has one row; transformers feeds it zeros as well.
   if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
@@ -99,7 +103,10 @@ Result<> Engine::check(const TokenizedText& text) const { return impl_->check(te
 int Engine::max_lane_tokens() const { return impl_->max_lane_tokens(); }
 EngineMemory Engine::memory() const {
   const EncoderMemory encoder = impl_->encoder->memory();
-  EngineMemory memory = {.linear = encoder.linear, .tables = encoder.tables, .tokenizer = impl_->tokenizer_bytes};
+  EngineMemory memory;
+  memory.linear = encoder.linear;
+  memory.tables = encoder.tables;
+  memory.tokenizer = impl_->tokenizer_bytes;
   memory.linear.own += impl_->head.weight_bytes();
   const std::lock_guard<std::mutex> lock(impl_->lanes_mutex);
   for (const EngineLanePtr& lane : impl_->lanes) memory.lanes.add(lane->bytes());

@@ -32,6 +32,7 @@ struct EngineOptions {
   Normalize normalize = Normalize::kAuto;
   std::optional<int> dimensions = {};  // keep this many leading numbers of each vector (before normalising)
   bool escape_special_tokens = false;
+  bool ids_only = false;                     // no tokenizer is loaded: texts come as token ids, so that prompts have no place
   std::optional<int> max_batch_tokens = {};  // most tokens of a batch; a longer text is a batch of its own
   const Kernels* kernels = nullptr;          // null: the best table of this CPU
   // Folder for packed weights, made if it isn't there, so that the next start maps them and processes share them. A file in it
@@ -68,6 +69,7 @@ class Engine {
   ~Engine();
 
   const ModelSpec& spec() const;
+  // Not to be asked for if the options say ids_only.
   const Tokenizer& tokenizer() const;
   Precision precision() const;   // never kAuto
   std::string_view isa() const;  // the kernel table in use: "avx512_bf16", ...
@@ -80,7 +82,7 @@ class Engine {
   // Multiply-adds times two of a forward pass over texts of these lengths (linear layers and attention).
   double flop(std::span<const int> lengths) const;
 
-  // Prompt, tokenizer and truncation as the options say.
+  // Prompt, tokenizer and truncation as the options say; kInvalidArgument if they say ids_only.
   Result<TokenizedText> tokenize(std::string_view text) const;
   // Ids used as given, nothing added. Every id must be in [0, vocab_size), and the length in [1, max_length].
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const;

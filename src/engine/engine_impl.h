@@ -33,11 +33,10 @@ class EngineLane {
 };
 
 struct Engine::Impl {
-  Impl(ModelSpec model_spec, Tokenizer model_tokenizer, WeightStore model_weights)
-      : spec(std::move(model_spec)), tokenizer(std::move(model_tokenizer)), weights(std::move(model_weights)) {}
+  Impl(ModelSpec model_spec, WeightStore model_weights) : spec(std::move(model_spec)), weights(std::move(model_weights)) {}
 
   ModelSpec spec;
-  Tokenizer tokenizer;
+  std::optional<Tokenizer> tokenizer;  // none if only token ids are taken
   WeightStore weights;
   std::optional<PackedStore> packed;  // holds what the encoder maps
   uint64_t tokenizer_bytes = 0;

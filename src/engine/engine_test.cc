@@ -62,6 +62,27 @@ TEST(Engine, CaseH22IdsAreUsedAsGivenAndCheckedAgainstTheVocabulary) {
   EXPECT_EQ(engine.from_ids({}).error().code, ErrorCode::kInvalidArgument);
 }
 
+// A model whose tokenizer is missing, or is of a kind that is not read, still takes ids.
+TEST(Engine, LoadedForIdsItNeedsNoTokenizer) {
+  const Engine whole = load("bert-tiny");
+  TestFolder folder;
+  for (const char* name : {"config.json", "model.safetensors", "modules.json", "1_Pooling"}) {
+    std::filesystem::create_symlink(std::filesystem::absolute(golden_model("bert-tiny") / name), folder.path() / name);
+  }
+  EngineOptions options = {.model = folder.path(), .dtype = Precision::kFloat32};
+  ASSERT_FALSE(Engine::load(options).has_value());
+  options.ids_only = true;
+  const Engine engine = must(Engine::load(options));
+  const std::vector<int64_t> ids = {2, 5, 7, 9, 3};
+  const TokenizedText ours = must(engine.from_ids(ids)), theirs = must(whole.from_ids(ids));
+  EXPECT_EQ(must(std::move(engine.embed({&ours, 1}).front())), must(std::move(whole.embed({&theirs, 1}).front())));
+  EXPECT_EQ(engine.tokenize("cat").error().code, ErrorCode::kInvalidArgument);
+  options.prompt = "find: ";
+  const Result<Engine> refused = Engine::load(options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("a prompt goes before texts"));
+}
+
 TEST(Engine, ATextThatCannotRunKeepsItsErrorAndHarmsNoOther) {
   const Engine engine = load("bert-tiny", {.threads = 2});
   std::vector<TokenizedText> texts = {

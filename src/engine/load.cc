@@ -40,6 +40,13 @@ const PoolingSpec& pooling_of(const ModelSpec& spec) {
   INLAY_CHECK(false, "read_model_spec always gives a pooling module");
 }
 
+Result<std::optional<Tokenizer>> load_tokenizer(const EngineOptions& options, const ModelSpec& spec) {
+  if (!options.ids_only) return TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  if (options.prompt || options.prompt_name)
+    return fail(ErrorCode::kInvalidArgument, "a prompt goes before texts, but token ids are used as given");
+  return std::nullopt;
+}
+
 // Leading tokens that pooling leaves out: those of the prompt alone, without the special token that ends every text.
 Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options) {
   const Encoding alone = TRY(tokenizer.encode(prompt, options));
@@ -94,23 +101,25 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   ModelSpec spec = TRY(read_model_spec(options.model));
   if (options.pooling) override_pooling(spec, *options.pooling);
   const uint64_t heap_before = heap_bytes();
-  Tokenizer tokenizer = TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  std::optional<Tokenizer> tokenizer = TRY(load_tokenizer(options, spec));
   const uint64_t heap_after = heap_bytes();
   WeightStore weights = TRY(WeightStore::open(spec.folder));
-  std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(tokenizer), std::move(weights));
+  std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(weights));
+  impl->tokenizer = std::move(tokenizer);
   impl->tokenizer_bytes = heap_after > heap_before ? heap_after - heap_before : 0;
 
   const Kernels& table = options.kernels == nullptr ? kernels() : *options.kernels;
   impl->precision = resolve_precision(options.dtype, table);
   impl->plan = plan_for(impl->precision, table);
-  impl->max_length = TRY(resolve_max_length(options, impl->spec, impl->tokenizer.special_tokens()));
+  const int special_tokens = impl->tokenizer ? impl->tokenizer->special_tokens() : 0;
+  impl->max_length = TRY(resolve_max_length(options, impl->spec, special_tokens));
   impl->max_batch_tokens = TRY(resolve_batch_tokens(options));
   impl->prompt = TRY(resolve_prompt(options, impl->spec));
   impl->encode_options = {.max_length = impl->max_length,
                           .truncation = options.truncate_side,
                           .escape_special_tokens = options.escape_special_tokens};
-  if (!impl->prompt.empty() && !pooling_of(impl->spec).include_prompt) {
-    impl->prompt_tokens = TRY(count_prompt_tokens(impl->tokenizer, impl->prompt, impl->encode_options));
+  if (impl->tokenizer && !impl->prompt.empty() && !pooling_of(impl->spec).include_prompt) {
+    impl->prompt_tokens = TRY(count_prompt_tokens(*impl->tokenizer, impl->prompt, impl->encode_options));
   }
   impl->team = std::make_unique<Team>(options.threads == 0 ? granted_threads() : options.threads);
   TRY_VOID(impl->load_weights(options, table));

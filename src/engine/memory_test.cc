@@ -85,7 +85,9 @@ void expect_weights_once(const std::filesystem::path& model, Precision dtype) {
   const uint64_t packed = memory.linear.own + memory.tables.own;
   EXPECT_EQ(packed, engine.weight_bytes());
   EXPECT_LT(after.resident - before, packed + memory.tokenizer + kSlack / 2) << precision_name(dtype);
-  if (has_peak) EXPECT_LT(after.peak_resident - before, packed + memory.tokenizer + kSlack) << precision_name(dtype);
+  if (has_peak) {
+    EXPECT_LT(after.peak_resident - before, packed + memory.tokenizer + kSlack) << precision_name(dtype);
+  }
   std::printf("%s: %.1f MiB packed, resident grew by %.1f MiB, by %.1f at most\n", std::string(precision_name(dtype)).c_str(),
               static_cast<double>(packed) / kMib, static_cast<double>(after.resident - before) / kMib,
               static_cast<double>(after.peak_resident - before) / kMib);

@@ -50,7 +50,8 @@ TEST_P(WeightCache, VectorsHaveTheSameBits) {
       EXPECT_EQ(cached_bytes(without), 0U);
       EXPECT_EQ(cached_bytes(first), 0U);
       EXPECT_EQ(second.weight_bytes(), without.weight_bytes());
-      EXPECT_GE(cached_bytes(second) * 100, second.weight_bytes() * 90) << model << " " << precision_name(dtype);
+      // All but the Dense modules of the head, which are packed anew each time.
+      EXPECT_GE(cached_bytes(second) * 100, second.weight_bytes() * 80) << model << " " << precision_name(dtype);
       const std::vector<std::vector<float>> expected = vectors_of(without);
       EXPECT_EQ(vectors_of(first), expected);
       EXPECT_EQ(vectors_of(second), expected) << model << " " << precision_name(dtype);
@@ -156,7 +157,8 @@ TEST(WeightCacheFile, PackedBytesAreThoseOfThisVersion) {
     sum.add(std::as_bytes(std::span(bytes)).subspan(header.tensors.front().begin));
     sums.push_back(sum.value());
   }
-  EXPECT_EQ(sums, (std::vector<uint64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(sums,
+            (std::vector<uint64_t>{2854850027065457224U, 4475797418703829116U, 17807900876282807536U, 10376701512003558744U}));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ LaneMemory EngineStages::memory() const {
 }
 
 void EngineStages::install(BulkStages& stages) {
-  stages.tokenize = [this](std::string_view text) { return engine_.tokenize(text); };
+  stages.tokenize = [this](const TextRow& row) { return row.ids ? engine_.from_ids(*row.ids) : engine_.tokenize(*row.text); };
   stages.embed = [this](int lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) {
     engine_.embed_batch(*lanes_[static_cast<size_t>(lane)], texts, out, status);
   };

@@ -1,6 +1,7 @@
 """`inlay inspect` says what a folder holds; `inlay bench` measures."""
 import json
 
+import pytest
 import safetensors.numpy
 
 
@@ -58,3 +59,17 @@ def test_bench_counts_and_measures(inlay, jsonl, tiny):
     assert memory["peak_resident_bytes"] >= memory["resident_bytes"] >= memory["resident_anonymous_bytes"] > memory["linear_bytes"] > 0
     table = inlay("bench", "--model", tiny, "--texts", source, "--rounds", "1", "--quiet").out
     assert "share of peak" in table and "docs/s" in table
+
+
+def test_bench_times_single_texts(inlay, jsonl, tiny):
+    source = jsonl([{"text": "a bridge"}, {"text": "a bridge over cold water"}])
+    command = ["bench", "--model", tiny, "--texts", source, "--dtype", "float32", "--latency", "--quiet"]
+    done = inlay(*command, "--runs", "11", "--json")
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    lengths = [len(row["ids"]) for row in inlay("tokenize", "--model", tiny, "--input", source).rows()]
+    # Texts take turns, also while it warms up.
+    assert report["tokens"] == pytest.approx((6 * lengths[0] + 5 * lengths[1]) / 11)
+    assert report["runs"] == 11
+    assert 0 < report["min_ms"] <= report["p50_ms"] <= report["p90_ms"] <= report["p99_ms"] <= report["max_ms"]
+    assert "P50" in inlay(*command, "--runs", "1").out
