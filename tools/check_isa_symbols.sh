@@ -11,6 +11,12 @@ root=${2:-$(cd "$(dirname "$0")/.." && pwd)}
 # same for every instruction set.
 defined() { nm --demangle --defined-only --no-sort --quiet "$@" | sed -nE 's/^[0-9a-f]+ ([A-Za-z]) (.*)$/\1 \2/p' | grep -v ' DW\.ref\.' || true; }
 
+# Objects of a folder as compile_commands.json names them: the build folder may hold others, of targets that are gone.
+objects_of() {
+  sed -nE 's/^ *"command": ".* -o ([^ ]+) -c ([^ ]+)".*/\1 \2/p' "$build/compile_commands.json" | sort -u |
+    awk -v folder="$root/src/kernels/$1/" -v build="$build" 'index($2, folder) == 1 {print ($1 ~ /^\// ? $1 : build "/" $1)}'
+}
+
 faults=0
 complain() {
   printf '%s: %s\n' "$1" "$2"
@@ -19,7 +25,7 @@ complain() {
 count=0
 for folder in "$root"/src/kernels/*/; do
   isa=$(basename "$folder")
-  mapfile -t objects < <(find "$build" -name '*.cc.o' ! -name '*_test.cc.o' -path '*/kernels/*' -path "*/$isa/*" | sort)
+  mapfile -t objects < <(objects_of "$isa")
   [ ${#objects[@]} -eq 0 ] && continue
   count=$((count + ${#objects[@]}))
   symbols=$(defined "${objects[@]}")

@@ -62,6 +62,24 @@ def fit_exp2(degree):
     return minimax(np.vander(x, degree + 1, increasing=True), wanted, 1 / wanted)
 
 
+def tail(r):
+    """gelu(x) = max(x, 0) - tail(|x|): a bump that is gone at 4."""
+    return r * 0.5 * (1 - erf(r / math.sqrt(2)))
+
+
+def fit_segments(per_unit, count):
+    """Quadratics c0 + c1 r + c2 r^2 of tail(r), the i-th for the r nearest to i / per_unit. Beyond the last it is 0."""
+    rows, errors = [], []
+    for i in range(count - 1):
+        r = chebyshev_points(max(0, i - 0.5) / per_unit, (i + 0.5) / per_unit)
+        coefficients, error = minimax(np.vander(r, 3, increasing=True), tail(r), np.ones(POINTS))
+        rows.append(coefficients)
+        errors.append(error)
+    rows.append(np.zeros(3))
+    errors.append(tail(np.array([(count - 1.5) / per_unit]))[0])
+    return np.array(rows).T, max(errors)
+
+
 def horner32(x, coefficients):
     """As fused multiply-adds in float32 round."""
     total = np.full(x.shape, np.float32(coefficients[-1]))
@@ -106,7 +124,7 @@ def exp2_error(coefficients):
 
 
 def show(name, coefficients, note):
-    values = ", ".join(f"{np.float32(c):.10g}F" for c in coefficients)
+    values = ", ".join(f"{np.float32(c):#.10g}F" for c in coefficients)
     print(f"// {note}\nstatic constexpr float {name}[] = {{{values}}};\n")
 
 
@@ -118,6 +136,18 @@ def show_gelu(limit, degree, squared):
     variable = "t^2" if squared else "u"
     note = f"GELU, limit {limit}, degree {degree} in {variable}: fit {error:.2e}, float32 {inside:.2e}, beyond the limit {beyond:.2e} of |x|"
     show("kPolynomial", coefficients, note)
+
+
+def show_segments(per_unit, count):
+    tables, error = fit_segments(per_unit, count)
+    r = np.linspace(0, 12, 400001).astype(np.float32)
+    index = np.minimum(np.rint(r * np.float32(per_unit)), count - 1).astype(int)
+    c0, c1, c2 = tables.astype(np.float32)
+    found = ((c2[index] * r + c1[index]) * r + c0[index]).astype(np.float64)
+    measured = np.abs(found - tail(r.astype(np.float64))).max()
+    note = f"max(x, 0) - GELU(x) in {count} quadratics, {per_unit} a unit: fit {error:.2e}, float32 {measured:.2e}"
+    for power, table in enumerate(tables):
+        show(f"kPower{power}", table, note)
 
 
 def show_exp2(degree):
@@ -140,6 +170,7 @@ def main():
         return
     for limit, degree, squared in ((5.4, 13, False), (4.4, 8, True), (4.0, 6, True)):
         show_gelu(limit, degree, squared)
+    show_segments(3.5, 16)
     for degree in (5, 3):
         show_exp2(degree)
 

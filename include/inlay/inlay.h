@@ -36,6 +36,8 @@ struct ModelOptions {
       {};  // cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken; the model's own if not given
   std::string normalize = "auto";      // auto (as the model says), on, off
   std::optional<int> dimensions = {};  // keep this many leading numbers, normalised after the cut
+  // Folder that keeps packed weights, so that the next load is faster and processes share memory; empty: none.
+  std::filesystem::path weight_cache = {};
 };
 
 // A loaded model. Movable. All const functions may be called from any number of threads; calls that compute take turns, each

@@ -19,6 +19,7 @@ Result<EngineOptions> engine_options(const std::filesystem::path& folder, const 
   if (options.pooling) result.pooling = TRY(parse_pooling(*options.pooling));
   result.normalize = TRY(parse_normalize(options.normalize));
   result.dimensions = options.dimensions;
+  result.weight_cache = options.weight_cache;
   return result;
 }
 

@@ -12,6 +12,8 @@ namespace inlay {
 namespace {
 
 constexpr float kFp16Max = 65504.0F;
+// So much of a source is copied before it is let go, so that loading a large table doesn't hold both forms of it.
+constexpr size_t kBlockBytes = size_t{8} << 20;
 
 template <class Stored>
 Stored load(const std::byte* data, int64_t index) {
@@ -31,43 +33,109 @@ float quantise_row(std::span<const float> row, int8_t* out) {
   return highest / 127.0F;
 }
 
+EmbeddingTable::Element element_for(DType source, EmbeddingTable::Storage storage) {
+  using Element = EmbeddingTable::Element;
+  if (storage == EmbeddingTable::Storage::kI8) return Element::kI8;
+  if (source == DType::kBF16) return Element::kBF16;
+  if (source == DType::kF16) return Element::kF16;
+  if (storage == EmbeddingTable::Storage::kAsStored) return Element::kF32;
+  return storage == EmbeddingTable::Storage::kBF16 ? Element::kBF16 : Element::kF16;
+}
+
+// Whether the elements of the source are what the table holds.
+bool reads_source(DType source, EmbeddingTable::Element element) {
+  using Element = EmbeddingTable::Element;
+  return (source == DType::kF32 && element == Element::kF32) || (source == DType::kBF16 && element == Element::kBF16) ||
+         (source == DType::kF16 && element == Element::kF16);
+}
+
+size_t element_bytes(EmbeddingTable::Element element) {
+  if (element == EmbeddingTable::Element::kI8) return 1;
+  return element == EmbeddingTable::Element::kF32 ? 4 : 2;
+}
+
+// Rows [begin, end) of the source into the buffers of a table.
+class RowCopier {
+ public:
+  RowCopier(const TensorView& source, EmbeddingTable::Element element, Buffer& rows, Buffer& scale)
+      : source_(source), element_(element), rows_(rows), scale_(scale) {}
+
+  Result<> copy(int begin, int end) {
+    std::vector<float> row(static_cast<size_t>(source_.shape[1]));
+    for (int r = begin; r < end; ++r) {
+      const int64_t first = int64_t{r} * source_.shape[1];
+      TRY_VOID(to_float(source_, first, row));
+      TRY_VOID(put(r, first, row));
+    }
+    return {};
+  }
+
+ private:
+  using Element = EmbeddingTable::Element;
+
+  Result<> put(int r, int64_t first, std::span<const float> row) {
+    switch (element_) {
+      case Element::kI8: scale_.as<float>()[r] = quantise_row(row, rows_.as<int8_t>() + first); return {};
+      case Element::kF32: std::copy(row.begin(), row.end(), rows_.as<float>() + first); return {};
+      case Element::kBF16: std::transform(row.begin(), row.end(), rows_.as<uint16_t>() + first, float_to_bf16); return {};
+      case Element::kF16: break;
+    }
+    for (const float value : row) {
+      if (std::abs(value) <= kFp16Max || std::isnan(value)) continue;
+      return fail(ErrorCode::kUnsupported, "embedding {} of row {} does not fit float16; take bfloat16 or float32", value, r);
+    }
+    std::transform(row.begin(), row.end(), rows_.as<uint16_t>() + first, float_to_fp16);
+    return {};
+  }
+
+  const TensorView& source_;
+  EmbeddingTable::Element element_;
+  Buffer& rows_;
+  Buffer& scale_;
+};
+
 }  // namespace
 
-Result<EmbeddingTable> EmbeddingTable::make(const TensorView& source, Storage storage) {
-  INLAY_CHECK(source.shape.size() == 2, "an embedding table has two dimensions");
+std::array<size_t, 2> EmbeddingTable::part_sizes(const TensorView& source, Storage storage) {
+  const Element element = element_for(source.dtype, storage);
+  if (reads_source(source.dtype, element)) return {0, 0};
+  return {static_cast<size_t>(source.element_count()) * element_bytes(element),
+          element == Element::kI8 ? static_cast<size_t>(source.shape[0]) * sizeof(float) : 0};
+}
+
+EmbeddingTable EmbeddingTable::from_parts(const TensorView& source, Storage storage, Parts parts) {
+  const std::array<size_t, 2> sizes = part_sizes(source, storage);
+  INLAY_CHECK(parts[0].size() == sizes[0] && parts[1].size() == sizes[1], "parts were asked for with their sizes");
   EmbeddingTable table;
+  table.element_ = element_for(source.dtype, storage);
   table.rows_ = static_cast<int>(source.shape[0]);
   table.columns_ = static_cast<int>(source.shape[1]);
-  table.data_ = source.bytes.data();
-  const bool is_half = source.dtype == DType::kBF16 || source.dtype == DType::kF16;
-  if (is_half) table.element_ = source.dtype == DType::kBF16 ? Element::kBF16 : Element::kF16;
-  if (is_half && storage != Storage::kI8) return table;
-  if (storage == Storage::kAsStored && source.dtype == DType::kF32) return table;
-
-  const size_t count = static_cast<size_t>(source.element_count());
-  const size_t columns = static_cast<size_t>(table.columns_);
-  const bool is_i8 = storage == Storage::kI8;
-  const bool is_f32 = storage == Storage::kAsStored;  // of float64
-  table.element_ = is_i8 ? Element::kI8 : is_f32 ? Element::kF32 : storage == Storage::kBF16 ? Element::kBF16 : Element::kF16;
-  table.copy_ = Buffer(count * (is_i8 ? 1 : is_f32 ? 4 : 2));
-  if (is_i8) table.scale_ = Buffer(static_cast<size_t>(table.rows_) * sizeof(float));
-  std::vector<float> row(columns);
-  for (int r = 0; r < table.rows_; ++r) {
-    const int64_t begin = static_cast<int64_t>(r) * table.columns_;
-    TRY_VOID(to_float(source, begin, row));
-    if (is_i8) table.scale_.as<float>()[r] = quantise_row(row, table.copy_.as<int8_t>() + begin);
-    if (is_f32) std::copy(row.begin(), row.end(), table.copy_.as<float>() + begin);
-    for (size_t c = 0; c < columns && !is_i8 && !is_f32; ++c) {
-      if (storage == Storage::kF16 && std::abs(row[c]) > kFp16Max) {
-        return fail(ErrorCode::kUnsupported, "embedding {} of row {} does not fit float16; take bfloat16 or float32", row[c],
-                    r);
-      }
-      table.copy_.as<uint16_t>()[begin + static_cast<int64_t>(c)] =
-          storage == Storage::kBF16 ? float_to_bf16(row[c]) : float_to_fp16(row[c]);
-    }
-  }
-  table.data_ = table.copy_.as<>();
+  table.source_bytes_ = source.bytes.size();
+  table.parts_ = std::move(parts);
+  table.data_ = table.uses_source() ? source.bytes.data() : table.parts_[0].as<>();
   return table;
+}
+
+Result<EmbeddingTable> EmbeddingTable::make(const TensorView& source, Storage storage, Team& team, const SourceDone& done) {
+  INLAY_CHECK(source.shape.size() == 2, "an embedding table has two dimensions");
+  const std::array<size_t, 2> sizes = part_sizes(source, storage);
+  Buffer rows(sizes[0]), scale(sizes[1]);
+  if (sizes[0] == 0) return from_parts(source, storage, {});
+  RowCopier copier(source, element_for(source.dtype, storage), rows, scale);
+  const int count = static_cast<int>(source.shape[0]);
+  const size_t row_bytes = source.bytes.size() / source.shape[0];
+  const int block = static_cast<int>(std::max<size_t>(1, kBlockBytes / std::max<size_t>(1, row_bytes)));
+  for (int begin = 0; begin < count; begin += block) {
+    const int block_rows = std::min(block, count - begin);
+    std::vector<Result<>> results(static_cast<size_t>(team.size()));
+    team.run([&](const Share& share) {
+      const Share::Range part = share.part_of(block_rows);
+      results[share.rank] = copier.copy(begin + part.begin, begin + part.end);
+    });
+    for (const Result<>& result : results) TRY_VOID(result);
+    done(source.bytes.subspan(begin * row_bytes, block_rows * row_bytes));
+  }
+  return from_parts(source, storage, {Blob(std::move(rows)), Blob(std::move(scale))});
 }
 
 template <bool kAdd>
@@ -85,7 +153,7 @@ void EmbeddingTable::put_row(int id, float* out) const {
       for (int c = 0; c < columns_; ++c) put(out + c, fp16_to_float(load<uint16_t>(data_, begin + c)), kAdd);
       return;
     case Element::kI8: {
-      const float scale = scale_.as<float>()[id];
+      const float scale = parts_[1].as<float>()[id];
       for (int c = 0; c < columns_; ++c) put(out + c, scale * static_cast<float>(load<int8_t>(data_, begin + c)), kAdd);
       return;
     }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.h"
+
 namespace inlay {
 namespace {
 
@@ -37,28 +39,43 @@ Result<> pack_one(Format format, const PanelLayout& layout, const PackedShape& s
 
 }  // namespace
 
+std::array<size_t, 4> PackedLinear::part_sizes(const PackedShape& shape, Format format) {
+  const size_t column_bytes = static_cast<size_t>(shape.padded_columns) * sizeof(float);
+  const size_t i8_bytes = format == Format::kI8 ? column_bytes : 0;
+  return {shape.bytes, column_bytes, i8_bytes, i8_bytes};
+}
+
+PackedLinear PackedLinear::from_parts(const PackedShape& shape, Format format, Parts parts) {
+  const std::array<size_t, 4> sizes = part_sizes(shape, format);
+  for (size_t i = 0; i < sizes.size(); ++i) INLAY_CHECK(parts[i].size() == sizes[i], "parts were asked for with their sizes");
+  PackedLinear linear;
+  linear.format_ = format;
+  linear.shape_ = shape;
+  linear.parts_ = std::move(parts);
+  return linear;
+}
+
+size_t PackedLinear::bytes() const {
+  size_t sum = 0;
+  for (const Blob& part : parts_) sum += part.size();
+  return sum;
+}
+
 Result<PackedLinear> PackedLinear::pack(const Kernels& kernels, Format format, int columns, int k, const RowSource& row,
                                         std::span<const float> bias, Team& team) {
   const PanelLayout& layout = kernels.panel(format);
-  PackedLinear linear;
-  linear.format_ = format;
-  linear.shape_ = packed_shape(layout, columns, k);
-  linear.panels_ = Buffer(linear.shape_.bytes);
-  const size_t column_bytes = static_cast<size_t>(linear.shape_.padded_columns) * sizeof(float);
-  linear.bias_ = Buffer(column_bytes);
-  std::copy(bias.begin(), bias.end(), linear.bias_.as<float>());
-  if (format == Format::kI8) {
-    linear.scale_ = Buffer(column_bytes);
-    linear.sum_ = Buffer(column_bytes);
-  }
+  const PackedShape shape = packed_shape(layout, columns, k);
+  const std::array<size_t, 4> sizes = part_sizes(shape, format);
+  Buffer panels(sizes[0]), biases(sizes[1]), scales(sizes[2]), sums(sizes[3]);
+  std::copy(bias.begin(), bias.end(), biases.as<float>());
   std::mutex mutex;
   std::optional<Error> error;
   const auto pack_column = [&](int column, std::vector<float>& values) -> Result<> {
     TRY_VOID(row(column, values));
-    if (format != Format::kI8) return pack_one(format, layout, linear.shape_, column, values.data(), linear.panels_.as<>());
-    const ColumnScale scale = pack_column_i8(layout, linear.shape_, column, values.data(), linear.panels_.as<>());
-    linear.scale_.as<float>()[column] = scale.scale;
-    linear.sum_.as<float>()[column] = scale.sum;
+    if (format != Format::kI8) return pack_one(format, layout, shape, column, values.data(), panels.as<>());
+    const ColumnScale scale = pack_column_i8(layout, shape, column, values.data(), panels.as<>());
+    scales.as<float>()[column] = scale.scale;
+    sums.as<float>()[column] = scale.sum;
     return {};
   };
   team.run([&](const Share& share) {
@@ -73,7 +90,8 @@ Result<PackedLinear> PackedLinear::pack(const Kernels& kernels, Format format, i
     }
   });
   if (error) return tl::unexpected<Error>(*std::move(error));
-  return linear;
+  return from_parts(shape, format,
+                    {Blob(std::move(panels)), Blob(std::move(biases)), Blob(std::move(scales)), Blob(std::move(sums))});
 }
 
 void linear(const Kernels& kernels, const Share& share, const LinearOp& op) {

@@ -1,15 +1,17 @@
 // Linear layers: weights packed once for the kernels, and activations in the form the kernels read.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/team.h"
 #include "kernels/kernels.h"
 #include "kernels/pack.h"
-#include "tensor/buffer.h"
+#include "tensor/blob.h"
 
 namespace inlay {
 
@@ -22,22 +24,30 @@ class PackedLinear {
   static Result<PackedLinear> pack(const Kernels& kernels, Format format, int columns, int k, const RowSource& row,
                                    std::span<const float> bias, Team& team);
 
+  // A packed matrix as blobs, so that it can be stored and taken back: the panels, and of [padded_columns] floats the bias and,
+  // for kI8 only, the scale and the sum. What a format does not have is empty.
+  static constexpr std::array<std::string_view, 4> kPartNames = {"panels", "bias", "scale", "sum"};
+  using Parts = std::array<Blob, kPartNames.size()>;
+  static std::array<size_t, kPartNames.size()> part_sizes(const PackedShape& shape, Format format);  // in bytes
+  // What pack() gave as parts(), with the same kernels, format and sizes; every part has its size of part_sizes().
+  static PackedLinear from_parts(const PackedShape& shape, Format format, Parts parts);
+  const Parts& parts() const { return parts_; }
+
   Format format() const { return format_; }
   const PackedShape& shape() const { return shape_; }
-  size_t bytes() const { return panels_.size() + bias_.size() + scale_.size() + sum_.size(); }
+  size_t bytes() const;
+  // Whether the parts are somebody else's memory.
+  bool is_borrowed() const { return parts_[0].is_borrowed(); }
 
-  const void* panels() const { return panels_.as<>(); }
-  const float* bias() const { return bias_.as<float>(); }
-  const float* scale() const { return scale_.as<float>(); }
-  const float* sum() const { return sum_.as<float>(); }
+  const void* panels() const { return parts_[0].as<>(); }
+  const float* bias() const { return parts_[1].as<float>(); }
+  const float* scale() const { return parts_[2].as<float>(); }
+  const float* sum() const { return parts_[3].as<float>(); }
 
  private:
   Format format_ = Format::kF32;
   PackedShape shape_;
-  Buffer panels_;
-  Buffer bias_;   // [padded_columns]
-  Buffer scale_;  // kI8: [padded_columns]
-  Buffer sum_;    // kI8: [padded_columns]
+  Parts parts_;
 };
 
 // Floats in memory: [rows, columns] with `stride` floats between rows.

@@ -28,7 +28,14 @@ void layer_norm(const Kernels& kernels, const Share& share, const NormWeights& n
 
 // Turns rows of floats [rows, columns] into the activations of `format`; does nothing for float formats, whose operand is the
 // rows.
-void prepare(const Kernels& kernels, const Share& share, Format format, Floats x, int rows, int columns, const Operand& out);
+struct PrepareOp {
+  Format format = Format::kF32;
+  Floats input;  // [rows, columns]
+  int rows = 0;
+  int columns = 0;
+  Operand output;
+};
+void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op);
 
 // Attention of every head over every sequence. q, k and v lie side by side in `qkv` [tokens, 3 * heads * head_dim].
 struct AttentionOp {

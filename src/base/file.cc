@@ -31,20 +31,29 @@ tl::unexpected<Error> system_failure(const std::filesystem::path& path, const ch
   return fail(code, "{}: cannot {}: {}", path.string(), what, std::strerror(errno));
 }
 
-// Opens a regular file and gives its size; devices, pipes and folders are refused since their size says nothing.
-Result<uint64_t> regular_size(const Descriptor& file, const std::filesystem::path& path) {
+int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+// Without waiting for a writer, if it is a pipe.
+int open_to_read(const std::filesystem::path& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+
+// The stamp of a regular file; devices, pipes and folders are refused since their size says nothing.
+Result<FileStamp> regular_stamp(const Descriptor& file, const std::filesystem::path& path) {
   if (file.get() < 0) return system_failure(path, "open");
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return system_failure(path, "read the size");
   if (!S_ISREG(status.st_mode)) return fail(ErrorCode::kInvalidArgument, "{}: not a regular file", path.string());
-  return static_cast<uint64_t>(status.st_size);
+  return FileStamp{
+      .size = static_cast<uint64_t>(status.st_size),
+      .modified_ns = nanoseconds(status.st_mtim),
+      .changed_ns = nanoseconds(status.st_ctim),
+      .is_trusted = (status.st_uid == ::geteuid() || status.st_uid == 0) && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0};
 }
 
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, uint64_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const uint64_t size = TRY(regular_size(file, path));
+  const Descriptor file(open_to_read(path));
+  const uint64_t size = TRY(regular_stamp(file, path)).size;
   if (size > max_bytes) return fail(ErrorCode::kTooLarge, "{}: {} bytes, at most {} are read", path.string(), size, max_bytes);
   std::string text(size, '\0');
   size_t done = 0;
@@ -60,25 +69,30 @@ Result<std::string> read_file(const std::filesystem::path& path, uint64_t max_by
 }
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const uint64_t size = TRY(regular_size(file, path));
-  if (size == 0) return MappedFile(nullptr, 0);
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  const Descriptor file(open_to_read(path));
+  const FileStamp stamp = TRY(regular_stamp(file, path));
+  if (stamp.size == 0) return MappedFile(nullptr, stamp);
+  void* data = ::mmap(nullptr, stamp.size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) return system_failure(path, "map");
-  return MappedFile(static_cast<const std::byte*>(data), size);
+  return MappedFile(static_cast<const std::byte*>(data), stamp);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), stamp_(other.stamp_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(stamp_, other.stamp_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void MappedFile::release_all() const noexcept {
+  if (data_ != nullptr) ::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
 }
 
 void MappedFile::release(size_t offset, size_t size) const noexcept {

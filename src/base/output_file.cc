@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 namespace inlay {
@@ -34,9 +35,21 @@ std::string resolve_links(const std::string& path) {
   return error ? path : resolved.string();
 }
 
+// A new file beside `target`, whose name nobody can guess: neither another process with the same id in another container nor
+// somebody who would like us to write through a link of theirs.
+int create_temporary(const std::string& target, unsigned mode, std::string& name) {
+  std::random_device random;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    name = fmt::format("{}.{:08x}{:08x}.tmp", target, random(), random());
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+  return -1;
+}
+
 }  // namespace
 
-Result<OutputFile> OutputFile::create(const std::string& path) {
+Result<OutputFile> OutputFile::create(const std::string& path, unsigned mode) {
   OutputFile file;
   file.name_ = path == "-" ? "stdout" : path;
   if (path.empty()) return fail(ErrorCode::kInvalidArgument, "the output has an empty name");
@@ -51,8 +64,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     file.descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     file.target_ = exists ? resolve_links(path) : path;
-    file.temporary_ = fmt::format("{}.{}.tmp", file.target_, ::getpid());
-    file.descriptor_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file.descriptor_ = create_temporary(file.target_, mode, file.temporary_);
     if (file.descriptor_ < 0) file.temporary_.clear();
   }
   if (file.descriptor_ < 0) return output_failure(file.name_, "create");

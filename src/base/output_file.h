@@ -15,7 +15,8 @@ namespace inlay {
 class OutputFile {
  public:
   // "-" is standard output. A missing folder is kNotFound, one without permission kInvalidArgument.
-  static Result<OutputFile> create(const std::string& path);
+  // `mode` is what open(2) takes, before the umask.
+  static Result<OutputFile> create(const std::string& path, unsigned mode = 0666);
 
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;

@@ -12,4 +12,16 @@ int terminal_columns();
 // Most memory this process has held resident so far, in bytes; 0 where the system does not say.
 uint64_t peak_resident_bytes();
 
+// Memory of this process as the system counts it, in bytes; 0 where it does not say.
+struct ProcessMemory {
+  uint64_t resident = 0;
+  uint64_t resident_anonymous = 0;  // memory of its own
+  uint64_t resident_file = 0;       // pages of mapped files, program and libraries among them; other processes may share them
+  uint64_t peak_resident = 0;       // the most that was resident so far
+};
+ProcessMemory process_memory();
+
+// Bytes that allocations of the whole program take at present; 0 where the C library does not say.
+uint64_t heap_bytes();
+
 }  // namespace inlay

@@ -28,8 +28,8 @@ struct Share {
   int rank = 0;
   int size = 1;
   Barrier* barrier = nullptr;  // null when alone
-  // What to call between blocks of work of a millisecond or less, at points where all state of the job lies in its own memory, so that
-  // more urgent work can run in between; null if there is nothing. Only for a job of one thread.
+  // What to call between blocks of work of a millisecond or less, at points where all state of the job lies in its own memory,
+  // so that more urgent work can run in between; null if there is nothing. Only for a job of one thread.
   const std::function<void()>* between_blocks = nullptr;
 
   void sync() const {

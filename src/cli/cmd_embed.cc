@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "base/process.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/input_flags.h"
@@ -32,6 +33,7 @@ std::string summary(const EmbedReport& report, const Engine& engine) {
   json.begin_object().key("texts").value(report.rows.texts).key("tokens").value(report.rows.tokens);
   json.key("seconds").value(report.seconds).key("truncated").value(report.rows.truncated);
   json.key("failed").value(report.rows.failed).key("dimensions").value(engine.dimensions());
+  json.key("peak_rss_bytes").value(peak_resident_bytes()).key("weight_bytes").value(engine.weight_bytes());
   json.key("dtype").value(precision_name(engine.precision())).key("threads").value(engine.threads()).end_object();
   return json.text() + "\n";
 }
@@ -41,6 +43,7 @@ class EmbedCommand final : public Command {
   void add_flags(CLI::App& app) override {
     model_.add_all(app);
     input_.add(app, "--input")->capture_default_str();
+    input_.add_ids(app);
     add_value(app, "--output", output_, "File for the vectors; - is standard output")->capture_default_str();
     add_value(app, "--output-format", output_format_, "auto (by suffix; jsonl for standard output), npy or jsonl")
         ->capture_default_str();
@@ -57,7 +60,8 @@ class EmbedCommand final : public Command {
     const std::optional<OutputFormat> named = output_format_from_name(output_format_);
     if (!named) return fail(ErrorCode::kInvalidArgument, "--output-format {}: wanted auto, npy or jsonl", output_format_);
     const OutputFormat format = TRY(choose_output_format(output_, *named));
-    const EngineOptions options = TRY(model_.options());
+    EngineOptions options = TRY(model_.options());
+    options.ids_only = input_.holds_ids();
     TextReader reader = TRY(input_.open(interrupt));
     const Engine engine = TRY(Engine::load(options));
     const std::unique_ptr<VectorWriter> writer = TRY(open_writer(output_, format, engine.dimensions()));

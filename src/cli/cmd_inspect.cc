@@ -4,6 +4,7 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/model_flags.h"
 #include "jobs/inspect_job.h"
 
 namespace inlay {
@@ -13,13 +14,16 @@ class InspectCommand final : public Command {
  public:
   void add_flags(CLI::App& app) override {
     add_value(app, "model,--model", model_, "Folder of the model, as Hugging Face lays it out");
+    flags_.add_compute_flags(app);
     add_switch(app, "--json", json_, "One line of JSON instead of a table");
     app.footer("Example:\n  inlay inspect all-MiniLM-L6-v2");
   }
 
   Result<> run(const Interrupt&) override {
     if (model_.empty()) return fail(ErrorCode::kInvalidArgument, "the folder of a model is missing");
-    const ModelReport report = TRY(inspect_model(model_));
+    flags_.set_model(model_);
+    const EngineOptions options = TRY(flags_.options());
+    const ModelReport report = TRY(inspect_model(options));
     OutputFile out = TRY(OutputFile::create("-"));
     TRY_VOID(out.write(json_ ? report_json(report) : report_table(report)));
     TRY_VOID(out.commit());
@@ -28,6 +32,7 @@ class InspectCommand final : public Command {
   }
 
  private:
+  ModelFlags flags_;
   std::string model_;
   bool json_ = false;
 };

@@ -12,6 +12,11 @@ CLI::Option* InputFlags::add(CLI::App& app, const std::string& flag) {
   return add_value(app, flag, path, "File of texts: JSON lines or plain text; - is standard input");
 }
 
+void InputFlags::add_ids(CLI::App& app) {
+  add_value(app, "--ids-field", options_.ids_field,
+            "Field of a JSON line that holds token ids to use as given, special tokens included, instead of a text");
+}
+
 Result<TextReader> InputFlags::open(const Interrupt& interrupt) const {
   const std::optional<InputFormat> format = input_format_from_name(format_);
   if (!format) return fail(ErrorCode::kInvalidArgument, "--input-format {}: wanted auto, jsonl or text", format_);

@@ -15,6 +15,9 @@ class InputFlags {
  public:
   // `flag` names the file: "--input" or "--texts".
   CLI::Option* add(CLI::App& app, const std::string& flag);
+  // The flag for rows of token ids, where a command takes them.
+  void add_ids(CLI::App& app);
+  bool holds_ids() const { return !options_.ids_field.empty(); }
   // Opens what the flags name; "-" is standard input.
   Result<TextReader> open(const Interrupt& interrupt) const;
 

@@ -50,18 +50,24 @@ void ModelFlags::add_text_flags(CLI::App& app) {
   add_value(app, "--prompt-name", prompt_name_, "Name of a prompt that the model folder defines")->excludes(prompt_given_);
 }
 
-void ModelFlags::add_all(CLI::App& app) {
-  add_text_flags(app);
+void ModelFlags::add_compute_flags(CLI::App& app) {
   add_value(app, "--dtype", dtype_, "What the model computes in: auto, float32, bfloat16, float16 or int8")
       ->capture_default_str();
   add_value(app, "--device", device_, "auto or cpu")->capture_default_str();
   add_value(app, "--threads", threads_, "Cores to use; what the system grants unless given")->check(CLI::Range(1, 1024));
-  add_value(app, "--pooling", pooling_, "Pooling instead of the model's: cls, mean, max, ...");
-  add_value(app, "--normalize", normalize_, "Scale vectors to length 1: auto (as the model says), on or off")
-      ->capture_default_str();
+  add_value(app, "--weight-cache", weight_cache_,
+            "Folder that keeps packed weights, so that the next start is faster and processes share memory");
   add_value(app, "--max-batch-tokens", max_batch_tokens_,
             "Most tokens computed at once by a core; what is fastest unless given")
       ->check(CLI::Range(1, 1 << 20));
+}
+
+void ModelFlags::add_all(CLI::App& app) {
+  add_text_flags(app);
+  add_compute_flags(app);
+  add_value(app, "--pooling", pooling_, "Pooling instead of the model's: cls, mean, max, ...");
+  add_value(app, "--normalize", normalize_, "Scale vectors to length 1: auto (as the model says), on or off")
+      ->capture_default_str();
   add_value(app, "--dimensions", dimensions_, "Keep so many leading numbers of each vector")->check(CLI::PositiveNumber);
 }
 
@@ -76,13 +82,14 @@ Result<EngineOptions> ModelFlags::options() const {
   TRY_VOID(check_device(device_));
   options.dtype = *dtype;
   options.threads = threads_;
+  options.weight_cache = weight_cache_;
   options.truncate_side = TRY(truncation_from_name(truncate_side_));
   options.normalize = TRY(normalize_from_name(normalize_));
   options.pooling = TRY(optional_pooling(pooling_));
   if (max_length_ > 0) options.max_length = max_length_;
   if (dimensions_ > 0) options.dimensions = dimensions_;
   if (max_batch_tokens_ > 0) options.max_batch_tokens = max_batch_tokens_;
-  if (prompt_given_->count() > 0) options.prompt = prompt_;
+  if (prompt_given_ != nullptr && prompt_given_->count() > 0) options.prompt = prompt_;
   if (!prompt_name_.empty()) options.prompt_name = prompt_name_;
   return options;
 }

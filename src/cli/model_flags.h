@@ -14,8 +14,12 @@ class ModelFlags {
  public:
   // The folder, how texts are cut and prompted: what a tokenizer alone needs.
   void add_text_flags(CLI::App& app);
-  // Those, and how the model computes.
+  // What the model computes in, where and with how many threads.
+  void add_compute_flags(CLI::App& app);
+  // All of those, and how vectors are made.
   void add_all(CLI::App& app);
+  // For a command whose model is an argument.
+  void set_model(const std::string& folder) { model_ = folder; }
   // What the flags say, checked as far as it can be without the model.
   Result<EngineOptions> options() const;
 
@@ -26,6 +30,7 @@ class ModelFlags {
   std::string pooling_;
   std::string normalize_ = "auto";
   std::string truncate_side_ = "right";
+  std::string weight_cache_;
   std::string prompt_;
   std::string prompt_name_;
   int threads_ = 0;

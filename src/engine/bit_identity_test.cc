@@ -106,6 +106,26 @@ TEST_P(BitIdentity, CaseH13Int8DoesNotDependOnNeighbours) {
   expect_same_together(engine, std::span(texts).first(4), std::span(expected).first(4));
 }
 
+// A short text beside one of a length at which masks, blocks or windows of attention end: no NaN, and the bits it has alone.
+TEST_P(BitIdentity, CaseH11LengthsAroundBlockEndsAreFiniteAndTheSameAsAlone) {
+  std::mt19937 random(kSeed);
+  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8}) {
+    const Engine engine = load(dtype, 2, "bert-long");
+    for (const size_t length : {127U, 128U, 129U, 224U, 255U, 256U, 257U, 288U, 320U, 511U, 512U, 513U, 640U}) {
+      std::vector<TokenizedText> texts = random_texts(1, 12, engine.spec().encoder.vocab_size, random);
+      texts.push_back({});
+      texts.back().ids.resize(length);
+      for (int32_t& id : texts.back().ids) id = static_cast<int32_t>(random() % engine.spec().encoder.vocab_size);
+      const std::vector<std::vector<float>> expected = alone(engine, texts);
+      for (const std::vector<float>& vector : expected) {
+        ASSERT_TRUE(std::all_of(vector.begin(), vector.end(), [](float value) { return std::isfinite(value); })) << length;
+      }
+      expect_same_in_batches(engine, texts, expected, random);
+      expect_same_together(engine, texts, expected);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryTable, BitIdentity, testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
                          table_name);
 

@@ -54,30 +54,36 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
 const ModelSpec& Engine::spec() const { return impl_->spec; }
-const Tokenizer& Engine::tokenizer() const { return impl_->tokenizer; }
+const Tokenizer& Engine::tokenizer() const {
+  INLAY_CHECK(impl_->tokenizer, "an engine for token ids has no tokenizer");
+  return *impl_->tokenizer;
+}
 Precision Engine::precision() const { return impl_->precision; }
 std::string_view Engine::isa() const { return impl_->plan.compute.kernels->name; }
 int Engine::dimensions() const { return impl_->head.dimensions(); }
 int Engine::max_length() const { return impl_->max_length; }
 int Engine::threads() const { return impl_->team->size(); }
-uint64_t Engine::weight_bytes() const { return impl_->encoder->weight_bytes() + impl_->head.weight_bytes(); }
+uint64_t Engine::weight_bytes() const { return impl_->encoder->memory().packed_bytes() + impl_->head.weight_bytes(); }
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
 int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
+<<<<<<< HEAD
 Result<TokenizedText> Engine::tokenize(std::string_view text) const { return tokenize(text, {}); }
 
 Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions& options) const {
+  if (!impl_->tokenizer) return fail(ErrorCode::kInvalidArgument, "the model was loaded for token ids, not for texts");
+  const Tokenizer& tokenizer = *impl_->tokenizer;
   EncodeOptions encode = impl_->encode_options;
   if (options.max_length) encode.max_length = std::min(encode.max_length, *options.max_length);
   if (options.truncate_side) encode.truncation = *options.truncate_side;
-  if (encode.max_length < impl_->tokenizer.special_tokens()) {
-    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", encode.max_length,
-                impl_->tokenizer.special_tokens());
+  if (encode.max_length < tokenizer.special_tokens()) {
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens",
+                encode.max_length, tokenizer.special_tokens());
   }
   const std::string& prompt = options.prompt ? *options.prompt : impl_->prompt;
   int prompt_tokens = options.prompt ? 0 : impl_->prompt_tokens;
   if (options.prompt && !prompt.empty() && !pools_prompt(impl_->spec)) {
-    prompt_tokens = TRY(count_prompt_tokens(impl_->tokenizer, prompt, encode));
+    prompt_tokens = TRY(count_prompt_tokens(tokenizer, prompt, encode));
   }
   std::string with_prompt;
   if (!prompt.empty()) {
@@ -85,7 +91,7 @@ Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions&
     with_prompt.append(prompt).append(text);
     text = with_prompt;
   }
-  Encoding encoding = TRY(impl_->tokenizer.encode(text, encode));
+  Encoding encoding = TRY(tokenizer.encode(text, encode));
   TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), prompt_tokens, encoding.truncated};
   // A model without a second token type has one row; transformers feeds it zeros as well.
   if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
@@ -111,10 +117,24 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
 
 Result<> Engine::check(const TokenizedText& text) const { return impl_->check(text); }
 int Engine::max_lane_tokens() const { return impl_->max_lane_tokens(); }
+EngineMemory Engine::memory() const {
+  const EncoderMemory encoder = impl_->encoder->memory();
+  EngineMemory memory;
+  memory.linear = encoder.linear;
+  memory.tables = encoder.tables;
+  memory.tokenizer = impl_->tokenizer_bytes;
+  memory.linear.own += impl_->head.weight_bytes();
+  const std::lock_guard<std::mutex> lock(impl_->lanes_mutex);
+  for (const EngineLanePtr& lane : impl_->lanes) memory.lanes.add(lane->bytes());
+  return memory;
+}
+
+LaneMemory Engine::lane_memory(const EngineLane& lane) const { return lane.bytes(); }
 EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
 EngineLanePtr Engine::make_lane(int ranks) const { return impl_->make_lane(ranks); }
 
-void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
+void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
+                         std::span<Result<>> status) const {
   begin_batch(lane, texts);
   run_batch(lane, Share{});
   end_batch(lane, out, status);

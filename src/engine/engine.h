@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/memory.h"
 #include "engine/precision.h"
 #include "model/model_spec.h"
 #include "tokenizer/tokenizer.h"
@@ -31,8 +32,12 @@ struct EngineOptions {
   Normalize normalize = Normalize::kAuto;
   std::optional<int> dimensions = {};  // keep this many leading numbers of each vector (before normalising)
   bool escape_special_tokens = false;
+  bool ids_only = false;                     // no tokenizer is loaded: texts come as token ids, so that prompts have no place
   std::optional<int> max_batch_tokens = {};  // most tokens of a batch; a longer text is a batch of its own
   const Kernels* kernels = nullptr;          // null: the best table of this CPU
+  // Folder for packed weights, made if it isn't there, so that the next start maps them and processes share them. A file in it
+  // is used only if it was made of the same model files by the same version for the same kernels and precision. Empty: none.
+  std::filesystem::path weight_cache = {};
 };
 
 // The text that goes before every text: the prompt given, or the one named, or the folder's default, or none.
@@ -71,18 +76,20 @@ class Engine {
   ~Engine();
 
   const ModelSpec& spec() const;
+  // Not to be asked for if the options say ids_only.
   const Tokenizer& tokenizer() const;
   Precision precision() const;   // never kAuto
   std::string_view isa() const;  // the kernel table in use: "avx512_bf16", ...
   int dimensions() const;        // of the vectors that come out
   int max_length() const;
   int threads() const;
-  // Bytes of the packed weights and tables held in memory.
+  // Bytes of the packed weights and of the tables that were converted.
   uint64_t weight_bytes() const;
+  EngineMemory memory() const;
   // Multiply-adds times two of a forward pass over texts of these lengths (linear layers and attention).
   double flop(std::span<const int> lengths) const;
 
-  // Prompt, tokenizer and truncation as the options say.
+  // Prompt, tokenizer and truncation as the options say; kInvalidArgument if they say ids_only.
   Result<TokenizedText> tokenize(std::string_view text) const;
   Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const;
   // Ids used as given, nothing added. Every id must be in [0, vocab_size), and the length in [1, max_length].
@@ -98,14 +105,16 @@ class Engine {
   // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
   // status[i] is set for a text whose vector is not finite.
   EngineLanePtr make_lane() const;
+  LaneMemory lane_memory(const EngineLane& lane) const;  // while no batch runs in it
   void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
   // Most tokens that one batch may hold: as the options say, else what is fastest.
   int max_batch_tokens() const;
   // Most tokens that one batch may hold: what a lane has memory for. Any text that check() passes fits.
   int max_lane_tokens() const;
 
-  // embed_batch in steps, so that up to `ranks` threads can share the middle one. One thread begins and ends the batch; run_batch is
-  // called by each thread of the share, which starts after begin_batch and is synchronised before end_batch. run_batch does not throw.
+  // embed_batch in steps, so that up to `ranks` threads can share the middle one. One thread begins and ends the batch;
+  // run_batch is called by each thread of the share, which starts after begin_batch and is synchronised before end_batch.
+  // run_batch does not throw.
   EngineLanePtr make_lane(int ranks) const;
   void begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
   void run_batch(EngineLane& lane, const Share& share) const;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "engine/engine.h"
 #include "model/encoder.h"
 #include "model/head.h"
+#include "weights/packed_store.h"
 #include "weights/weight_store.h"
 
 namespace inlay {
@@ -19,6 +21,11 @@ class EngineLane {
   EngineLane(const ComputePlan& plan, const EncoderSizes& sizes, int max_tokens, int ranks)
       : workspace(plan, sizes, max_tokens, ranks) {}
 
+  LaneMemory bytes() const {
+    const uint64_t head = (memory.current.capacity() + memory.next.capacity()) * sizeof(float);
+    return {workspace.bytes() + head, workspace.touched_bytes() + head};
+  }
+
   Workspace workspace;
   PackedBatch batch;
   std::vector<int> prompt_tokens;
@@ -26,12 +33,13 @@ class EngineLane {
 };
 
 struct Engine::Impl {
-  Impl(ModelSpec model_spec, Tokenizer model_tokenizer, WeightStore model_weights)
-      : spec(std::move(model_spec)), tokenizer(std::move(model_tokenizer)), weights(std::move(model_weights)) {}
+  Impl(ModelSpec model_spec, WeightStore model_weights) : spec(std::move(model_spec)), weights(std::move(model_weights)) {}
 
   ModelSpec spec;
-  Tokenizer tokenizer;
+  std::optional<Tokenizer> tokenizer;  // none if only token ids are taken
   WeightStore weights;
+  std::optional<PackedStore> packed;  // holds what the encoder maps
+  uint64_t tokenizer_bytes = 0;
   Precision precision = Precision::kFloat32;
   LoadPlan plan;
   std::unique_ptr<Team> team;
@@ -47,6 +55,7 @@ struct Engine::Impl {
   std::vector<EngineLanePtr> lanes;
 
   int max_lane_tokens() const;
+  Result<> load_weights(const EngineOptions& options, const Kernels& table);
   EngineLanePtr make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;

@@ -3,7 +3,9 @@
 #include "base/check.h"
 #include "base/cpu.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "engine/engine_impl.h"
+#include "engine/weight_cache.h"
 
 namespace inlay {
 namespace {
@@ -36,6 +38,13 @@ const PoolingSpec& pooling_of(const ModelSpec& spec) {
     if (module.kind == ModuleSpec::Kind::kPooling) return module.pooling;
   }
   INLAY_CHECK(false, "read_model_spec always gives a pooling module");
+}
+
+Result<std::optional<Tokenizer>> load_tokenizer(const EngineOptions& options, const ModelSpec& spec) {
+  if (!options.ids_only) return TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  if (options.prompt || options.prompt_name)
+    return fail(ErrorCode::kInvalidArgument, "a prompt goes before texts, but token ids are used as given");
+  return std::nullopt;
 }
 
 // More than a text of any model needs; it bounds the memory of a lane.
@@ -71,34 +80,50 @@ Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec
               names.empty() ? "no prompts" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
+// Weights and the modules after the encoder, packed by the team.
+Result<> Engine::Impl::load_weights(const EngineOptions& options, const Kernels& table) {
+  if (!options.weight_cache.empty()) {
+    packed.emplace(open_weight_cache(options.weight_cache, spec.folder, precision, plan, weights));
+    plan.packed = &*packed;
+  }
+  encoder = TRY(load_encoder(spec.encoder, weights, plan, *team));
+  if (packed) save_weight_cache(*packed, weights);
+  const HeadOptions head_options = {.keep_normalize = options.normalize != Normalize::kOff,
+                                    .final_normalize = options.normalize == Normalize::kOn,
+                                    .dimensions = options.dimensions};
+  head = TRY(Head::load(spec, head_options, table, *team));
+  return {};
+}
+
 Result<Engine> Engine::load(const EngineOptions& options) {
   if (options.threads < 0) {
     return fail(ErrorCode::kInvalidArgument, "threads is {}, wanted 1 or more, or 0 for what is granted", options.threads);
   }
   ModelSpec spec = TRY(read_model_spec(options.model));
   if (options.pooling) override_pooling(spec, *options.pooling);
-  Tokenizer tokenizer = TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  const uint64_t heap_before = heap_bytes();
+  std::optional<Tokenizer> tokenizer = TRY(load_tokenizer(options, spec));
+  const uint64_t heap_after = heap_bytes();
   WeightStore weights = TRY(WeightStore::open(spec.folder));
-  std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(tokenizer), std::move(weights));
+  std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(weights));
+  impl->tokenizer = std::move(tokenizer);
+  impl->tokenizer_bytes = heap_after > heap_before ? heap_after - heap_before : 0;
 
   const Kernels& table = options.kernels == nullptr ? kernels() : *options.kernels;
   impl->precision = resolve_precision(options.dtype, table);
   impl->plan = plan_for(impl->precision, table);
-  impl->max_length = TRY(resolve_max_length(options, impl->spec, impl->tokenizer.special_tokens()));
+  const int special_tokens = impl->tokenizer ? impl->tokenizer->special_tokens() : 0;
+  impl->max_length = TRY(resolve_max_length(options, impl->spec, special_tokens));
   impl->max_batch_tokens = TRY(resolve_batch_tokens(options));
   impl->prompt = TRY(resolve_prompt(options, impl->spec));
   impl->encode_options = {.max_length = impl->max_length,
                           .truncation = options.truncate_side,
                           .escape_special_tokens = options.escape_special_tokens};
-  if (!impl->prompt.empty() && !pools_prompt(impl->spec)) {
-    impl->prompt_tokens = TRY(count_prompt_tokens(impl->tokenizer, impl->prompt, impl->encode_options));
+  if (impl->tokenizer && !impl->prompt.empty() && !pools_prompt(impl->spec)) {
+    impl->prompt_tokens = TRY(count_prompt_tokens(*impl->tokenizer, impl->prompt, impl->encode_options));
   }
   impl->team = std::make_unique<Team>(options.threads == 0 ? granted_threads() : options.threads);
-  impl->encoder = TRY(load_encoder(impl->spec.encoder, impl->weights, impl->plan, *impl->team));
-  const HeadOptions head = {.keep_normalize = options.normalize != Normalize::kOff,
-                            .final_normalize = options.normalize == Normalize::kOn,
-                            .dimensions = options.dimensions};
-  impl->head = TRY(Head::load(impl->spec, head, table, *impl->team));
+  TRY_VOID(impl->load_weights(options, table));
   for (const std::string& note : impl->spec.notes) spdlog::info("{}", note);
   return Engine(std::move(impl));
 }

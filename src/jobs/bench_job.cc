@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/process.h"
 #include "jobs/engine_stages.h"
 #include "jobs/peak.h"
 
@@ -91,7 +90,8 @@ Result<BenchReport> run_bench(const Engine& engine, const std::vector<std::strin
     report.batch_fill = static_cast<double>(rows.tokens) /
                         (static_cast<double>(rows.batches) * static_cast<double>(lanes.options().max_batch_tokens));
   }
-  report.peak_resident_bytes = peak_resident_bytes();
+  report.memory = memory_report(engine);
+  report.memory.engine.lanes = lanes.memory();
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "jobs/embed_job.h"
+#include "jobs/memory_report.h"
 #include "jobs/text_reader.h"
 
 namespace inlay {
@@ -21,7 +22,7 @@ struct BenchReport {
   double flop = 0;              // of one round: linear layers and attention
   double peak = 0;              // operations a second that a register loop reaches in this run
   double batch_fill = 0;        // tokens of a batch on average, as a share of the most it may hold
-  uint64_t peak_resident_bytes = 0;
+  MemoryReport memory;          // after the last round, with the lanes of the rounds
 
   double best_seconds() const;
   double median_seconds() const;

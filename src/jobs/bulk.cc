@@ -117,7 +117,7 @@ Result<std::unique_ptr<BulkWindow>> BulkRun::fill_window(uint64_t first_index, b
       break;
     }
     ++texts_read_;
-    bytes_read_ += row->text ? row->text->size() : 0;
+    bytes_read_ += row->bytes();
     is_last = !row->text && options_.on_error == OnError::kFail;  // Nothing after it will be used.
     window->add(*std::move(row));
     if (is_last) break;
@@ -188,7 +188,7 @@ void BulkRun::tokenize_block(BulkWindow& window, size_t block) {
   const std::span<TokenizedText> tokens = window.block_tokens(block);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].text) continue;
-    Result<TokenizedText> tokenized = stages_.tokenize(*rows[i].text);
+    Result<TokenizedText> tokenized = stages_.tokenize(rows[i]);
     if (tokenized) {
       tokens[i] = *std::move(tokenized);
     } else {
@@ -210,7 +210,7 @@ void BulkRun::embed_batch(BulkWindow& window, size_t batch, int lane, LaneMemory
     const float* vector = memory.vectors.data() + i * dimensions;
     std::copy_n(vector, dimensions, window.vector(members[i]).begin());
     ++texts_done_;
-    bytes_done_ += row.text->size();
+    bytes_done_ += row.bytes();
     if (!memory.status[i]) {
       row.text = tl::unexpected<Error>(within(fmt::format("line {}", row.line))(memory.status[i].error()));
     }

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -44,8 +43,8 @@ struct BulkProgress {
 struct BulkStages {
   // The calling thread. nullopt ends the input; an error ends the job.
   std::function<Result<std::optional<TextRow>>()> read;
-  // Any thread.
-  std::function<Result<TokenizedText>(std::string_view)> tokenize;
+  // Any thread. The row has a text or ids.
+  std::function<Result<TokenizedText>(const TextRow& row)> tokenize;
   // Any thread; `lane` in [0, lanes) is in use by one thread at a time. `out` is [texts, dimensions]; a text that failed gets a
   // status.
   std::function<void(int lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status)> embed;

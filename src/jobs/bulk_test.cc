@@ -62,7 +62,7 @@ class Job {
       if (text.empty()) return TextRow{line, {}, fail(ErrorCode::kInvalidArgument, "line {}: the text is blank", line)};
       return TextRow{line, std::to_string(line), text};
     };
-    stages.tokenize = fake_tokenize;
+    stages.tokenize = [](const TextRow& row) { return fake_tokenize(*row.text); };
     stages.embed = fake_embed;
     stages.write = [this](uint64_t index, const TextRow& row, std::span<const float> vector) -> Result<> {
       EXPECT_EQ(index, written.size());

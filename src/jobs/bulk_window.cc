@@ -6,7 +6,7 @@
 namespace inlay {
 
 void BulkWindow::add(TextRow row) {
-  text_bytes_ += row.text ? row.text->size() : 0;
+  text_bytes_ += row.bytes();
   rows_.push_back(std::move(row));
   tokens_.emplace_back();
 }

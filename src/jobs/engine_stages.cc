@@ -14,8 +14,14 @@ BulkOptions EngineStages::options() const {
   return options;
 }
 
+LaneMemory EngineStages::memory() const {
+  LaneMemory sum;
+  for (const EngineLanePtr& lane : lanes_) sum.add(engine_.lane_memory(*lane));
+  return sum;
+}
+
 void EngineStages::install(BulkStages& stages) {
-  stages.tokenize = [this](std::string_view text) { return engine_.tokenize(text); };
+  stages.tokenize = [this](const TextRow& row) { return row.ids ? engine_.from_ids(*row.ids) : engine_.tokenize(*row.text); };
   stages.embed = [this](int lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) {
     engine_.embed_batch(*lanes_[static_cast<size_t>(lane)], texts, out, status);
   };

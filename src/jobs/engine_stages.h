@@ -14,6 +14,8 @@ class EngineStages {
   explicit EngineStages(const Engine& engine);
 
   BulkOptions options() const;
+  // Of all lanes, while no pipeline runs.
+  LaneMemory memory() const;
   // Sets `tokenize` and `embed`.
   void install(BulkStages& stages);
 

@@ -46,6 +46,25 @@ Result<> read_tokenizer(const std::filesystem::path& folder, ModelReport& report
   return {};
 }
 
+// Loads the model and embeds one text of the greatest length, so that one lane holds what a lane needs.
+void measure_memory(const EngineOptions& options, ModelReport& report) {
+  const Result<Engine> engine = Engine::load(options);
+  if (!engine) {
+    report.problem = engine.error();
+    return;
+  }
+  const EngineLanePtr lane = engine->make_lane();
+  const TokenizedText text = {.ids = std::vector<int32_t>(static_cast<size_t>(engine->max_length()), 0)};
+  const TokenizedText* const texts[] = {&text};
+  std::vector<float> vector(static_cast<size_t>(engine->dimensions()));
+  Result<> status;
+  engine->embed_batch(*lane, texts, vector.data(), {&status, 1});
+  if (!status) report.problem = status.error();
+  report.precision = engine->precision();
+  report.memory = memory_report(*engine);
+  report.memory->engine.lanes = engine->lane_memory(*lane);
+}
+
 std::string pooling_text(const PoolingSpec& pooling) {
   std::string text;
   for (const Pooling mode : pooling.modes) text += fmt::format("{}{}", text.empty() ? "" : "+", pooling_name(mode));
@@ -64,11 +83,6 @@ std::string module_text(const ModuleSpec& module) {
     case ModuleSpec::Kind::kLayerNorm: return fmt::format("layer norm {}", module.layer_norm.dimension);
   }
   return {};
-}
-
-std::string bytes_text(uint64_t bytes) {
-  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
 
 void put_sums(JsonWriter& json, std::string_view name, const std::map<std::string, WeightSum>& sums) {
@@ -105,12 +119,13 @@ std::string weight_lines(const ModelReport& report) {
 
 }  // namespace
 
-Result<ModelReport> inspect_model(const std::filesystem::path& folder) {
+Result<ModelReport> inspect_model(const EngineOptions& options) {
   ModelReport report;
-  report.spec = TRY(read_model_spec(folder));
+  report.spec = TRY(read_model_spec(options.model));
   report.auto_precision = resolve_precision(Precision::kAuto, kernels());
   if (const Result<> read = read_tokenizer(report.spec.folder, report); !read) report.problem = read.error();
   if (const Result<> read = read_weights(report); !read) report.problem = read.error();
+  if (!report.problem) measure_memory(options, report);
   return report;
 }
 
@@ -138,6 +153,10 @@ std::string report_json(const ModelReport& report) {
   json.key("notes").begin_array();
   for (const std::string& note : spec.notes) json.value(note);
   json.end_array();
+  if (report.memory) {
+    json.key("dtype").value(precision_name(report.precision));
+    put_memory(json, *report.memory);
+  }
   if (report.problem) json.key("problem").value(report.problem->message);
   json.end_object();
   return json.text() + "\n";
@@ -163,6 +182,10 @@ std::string report_table(const ModelReport& report) {
   }
   text += weight_lines(report);
   text += line("dtype auto", fmt::format("{} ({} kernels)", precision_name(report.auto_precision), kernels().name));
+  if (report.memory) {
+    text += line("memory in", fmt::format("{}, one lane, one text of the greatest length", precision_name(report.precision)));
+    text += memory_lines(*report.memory);
+  }
   for (const std::string& note : spec.notes) text += line("note", note);
   return text;
 }

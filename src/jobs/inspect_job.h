@@ -1,4 +1,4 @@
-// What a model folder holds, as far as it can be read without computing.
+// What a model folder holds, and the memory that it takes when loaded.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "jobs/memory_report.h"
 #include "model/model_spec.h"
 
 namespace inlay {
@@ -28,12 +29,14 @@ struct ModelReport {
   int special_tokens = 0;                          // added to a text
   std::map<std::string, WeightSum> weight_files;   // by name of the file
   std::map<std::string, WeightSum> weight_dtypes;  // by element type, as files name it
+  Precision precision = Precision::kFloat32;       // that memory was measured in
+  std::optional<MemoryReport> memory;              // with one lane; nothing if the model could not be loaded
   // What keeps the folder from being used: the report is still worth showing.
   std::optional<Error> problem;
 };
 
 // An error if not even the configuration can be read.
-Result<ModelReport> inspect_model(const std::filesystem::path& folder);
+Result<ModelReport> inspect_model(const EngineOptions& options);
 
 std::string report_json(const ModelReport& report);   // one line
 std::string report_table(const ModelReport& report);  // for people

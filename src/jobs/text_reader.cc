@@ -47,6 +47,20 @@ Result<std::string> read_text(const Json& row, const std::string& field) {
   return std::string(TRY(value.as_string()));
 }
 
+// Whether an id is one of the model's is the engine's to say.
+Result<std::vector<int64_t>> read_token_ids(const Json& row, const std::string& field) {
+  const Json value = TRY(row.get(field));
+  std::vector<int64_t> ids;
+  for (const simdjson::dom::element element : TRY(value.raw_array())) {
+    int64_t id = 0;
+    if (element.get_int64().get(id) != simdjson::SUCCESS) {
+      return fail(ErrorCode::kInvalidArgument, "{}[{}]: wanted an integer", value.where(), ids.size());
+    }
+    ids.push_back(id);
+  }
+  return ids;
+}
+
 Result<std::string> unless_blank(Result<std::string> text, uint64_t line) {
   if (text && is_blank(*text)) return fail(ErrorCode::kInvalidArgument, "line {}: the text is blank", line);
   return text;
@@ -114,6 +128,12 @@ TextRow TextReader::read_json(const Line& line) const {
   const Result<std::string> id = read_id(document->root(), options_.id_field);
   if (!id) return refuse(id.error());
   row.id = *id;
+  if (!options_.ids_field.empty()) {
+    Result<std::vector<int64_t>> ids = read_token_ids(document->root(), options_.ids_field);
+    if (!ids) return refuse(ids.error());
+    row.ids = *std::move(ids);
+    return row;
+  }
   Result<std::string> text = read_text(document->root(), options_.text_field);
   if (!text) return refuse(text.error());
   row.text = unless_blank(std::move(text), line.number);
@@ -123,6 +143,9 @@ TextRow TextReader::read_json(const Line& line) const {
 Result<std::optional<TextRow>> TextReader::next() {
   if (Result<> chosen = choose_format(); !chosen)
     return chosen.map_error(within(name_)).map([] { return std::optional<TextRow>(); });
+  if (!options_.ids_field.empty() && options_.format == InputFormat::kText) {
+    return fail(ErrorCode::kInvalidArgument, "{}: token ids are read from JSON lines, this is plain text", name_);
+  }
   while (true) {
     const Result<std::optional<Line>> read = lines_.next();
     if (!read) return tl::unexpected<Error>(within(name_)(read.error()));

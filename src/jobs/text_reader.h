@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/input_stream.h"
 #include "base/result.h"
@@ -21,6 +22,7 @@ struct TextReaderOptions {
   InputFormat format = InputFormat::kAuto;
   std::string text_field = "text";
   std::string id_field = "id";
+  std::string ids_field = {};                // if set, rows hold token ids in this field instead of a text; JSON lines only
   size_t max_line_bytes = size_t{64} << 20;  // A longer line is that row's error and is never held in memory.
 };
 
@@ -28,7 +30,10 @@ struct TextReaderOptions {
 struct TextRow {
   uint64_t line = 0;         // from 1, blank lines included
   std::string id;            // JSON text: "a string" with quotes and escapes, or an integer; empty if the row has none
-  Result<std::string> text;  // or why there is none: "line 7: text is blank"
+  Result<std::string> text;  // or why there is none: "line 7: text is blank"; empty if the row has ids
+  std::optional<std::vector<int64_t>> ids = {};  // token ids, where the reader was told to read them
+
+  size_t bytes() const { return (text ? text->size() : 0) + (ids ? ids->size() * sizeof(int64_t) : 0); }
 };
 
 // JSON lines: an object a line, with the text as a string; blank lines are no rows. Plain text: every line is a row, so that

@@ -153,6 +153,41 @@ TEST(TextReader, OpeningSaysWhatIsWrong) {
   EXPECT_EQ(TextReader::open("/", {}).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(TextReader, ReadsTokenIdsWhereItIsTold) {
+  TextReaderOptions options;
+  options.ids_field = "ids";
+  const std::vector<TextRow> rows = all_rows(reader_of(R"({"id":"a","ids":[101,0,-1,9223372036854775807],"text":7}
+{"ids":[]}
+{"text":"x"}
+{"ids":"101"}
+{"ids":[1,2.5]}
+{"ids":[1,18446744073709551615]}
+{"ids":[[1]]})",
+                                                       options));
+  ASSERT_EQ(rows.size(), 7U);
+  ASSERT_TRUE(rows[0].text);
+  EXPECT_THAT(rows[0].ids.value(), ElementsAre(101, 0, -1, INT64_MAX));
+  EXPECT_EQ(rows[0].id, "\"a\"");
+  EXPECT_EQ(rows[0].bytes(), 32U);
+  EXPECT_THAT(rows[1].ids.value(), IsEmpty());
+  const std::vector<std::string> errors = told({rows.begin() + 2, rows.end()});
+  EXPECT_THAT(errors[0], HasSubstr("line 3: ids is missing"));
+  EXPECT_THAT(errors[1], HasSubstr("line 4: ids: found a string, wanted an array"));
+  EXPECT_THAT(errors[2], HasSubstr("line 5: ids[1]: wanted an integer"));
+  EXPECT_THAT(errors[3], HasSubstr("line 6: ids[1]: wanted an integer"));
+  EXPECT_THAT(errors[4], HasSubstr("line 7: ids[0]: wanted an integer"));
+}
+
+TEST(TextReader, RefusesTokenIdsInPlainText) {
+  TextReaderOptions options;
+  options.ids_field = "ids";
+  TextReader reader = reader_of("101 102\n", options, "in.txt");
+  const Result<std::optional<TextRow>> row = reader.next();
+  ASSERT_FALSE(row);
+  EXPECT_EQ(row.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(row.error().message, HasSubstr("in.txt: token ids are read from JSON lines"));
+}
+
 TEST(IsBlank, KnowsUnicodeSpaces) {
   for (const char* blank :
        {"", " ", "\t\v\f\r\n", "\u0085", "\u00a0", "\u1680", "\u2003 \u200a", "\u2028\u2029", "\u202f\u205f\u3000"}) {

@@ -6,8 +6,7 @@
 #include <array>
 #include <string>
 
-#include "backend/embedding_table.h"
-#include "weights/named_weights.h"
+#include "model/weight_packer.h"
 
 namespace inlay {
 namespace {
@@ -21,17 +20,17 @@ struct BertLayer {
   NormWeights feed_norm;
 };
 
+struct BertTables {
+  EmbeddingTable words;
+  EmbeddingTable positions;
+  EmbeddingTable types;
+  NormWeights norm;
+};
+
 class Bert final : public Encoder {
  public:
-  Bert(const EncoderConfig& config, const ComputePlan& plan, EmbeddingTable words, EmbeddingTable positions,
-       EmbeddingTable types, NormWeights norm, std::vector<BertLayer> layers)
-      : config_(config),
-        plan_(plan),
-        words_(std::move(words)),
-        positions_(std::move(positions)),
-        types_(std::move(types)),
-        norm_(std::move(norm)),
-        layers_(std::move(layers)) {}
+  Bert(const EncoderConfig& config, const ComputePlan& plan, BertTables tables, std::vector<BertLayer> layers)
+      : config_(config), plan_(plan), tables_(std::move(tables)), layers_(std::move(layers)) {}
 
   EncoderSizes sizes() const override { return {config_.hidden_size, config_.heads, config_.intermediate_size}; }
 
@@ -44,7 +43,7 @@ class Bert final : public Encoder {
   }
 
   double flop(std::span<const int> lengths) const override;
-  uint64_t weight_bytes() const override;
+  EncoderMemory memory() const override;
 
  private:
   void embed(const Share& share, const PackedBatch& batch, Workspace& workspace) const;
@@ -54,10 +53,7 @@ class Bert final : public Encoder {
 
   EncoderConfig config_;
   ComputePlan plan_;
-  EmbeddingTable words_;
-  EmbeddingTable positions_;
-  EmbeddingTable types_;
-  NormWeights norm_;
+  BertTables tables_;
   std::vector<BertLayer> layers_;
 };
 
@@ -68,19 +64,19 @@ void Bert::embed(const Share& share, const PackedBatch& batch, Workspace& worksp
     const Share::Range part = share.part_of(batch.starts[text + 1] - begin);
     for (int position = part.begin; position < part.end; ++position) {
       float* row = x.row(begin + position);
-      words_.set_row(batch.ids[begin + position], row);
-      types_.add_row(batch.type_ids[begin + position], row);
-      positions_.add_row(position, row);
+      tables_.words.set_row(batch.ids[begin + position], row);
+      tables_.types.add_row(batch.type_ids[begin + position], row);
+      tables_.positions.add_row(position, row);
     }
   }
   share.sync();
-  finish_block(share, norm_, batch.tokens(), workspace);
+  finish_block(share, tables_.norm, batch.tokens(), workspace);
 }
 
 // The norm at the end of a block, and its result in the form that the next product reads.
 void Bert::finish_block(const Share& share, const NormWeights& norm, int tokens, Workspace& workspace) const {
   layer_norm(*plan_.kernels, share, norm, workspace.hidden(), tokens);
-  prepare(*plan_.kernels, share, plan_.format, workspace.hidden(), tokens, config_.hidden_size, workspace.hidden_operand());
+  prepare(*plan_.kernels, share, {plan_.format, workspace.hidden(), tokens, config_.hidden_size, workspace.hidden_operand()});
   share.sync();
 }
 
@@ -111,7 +107,7 @@ void Bert::attend(const Share& share, const PackedBatch& batch, const BertLayer&
              .scratch = workspace.attention_scratch(share.rank)});
   share.sync();
   if (!direct) {
-    prepare(kernels, share, plan_.format, workspace.context(), tokens, config_.hidden_size, context);
+    prepare(kernels, share, {plan_.format, workspace.context(), tokens, config_.hidden_size, context});
     share.sync();
   }
   const Floats x = workspace.hidden();
@@ -144,7 +140,7 @@ void Bert::feed_forward(const Share& share, int tokens, const BertLayer& layer, 
             .output_is_bf16 = direct});
     share.sync();
     if (!direct) {
-      prepare(kernels, share, plan_.format, feed, rows, config_.intermediate_size, wide);
+      prepare(kernels, share, {plan_.format, feed, rows, config_.intermediate_size, wide});
       if (plan_.format == Format::kI8) share.sync();
     }
     const Floats x = {workspace.hidden().row(begin), workspace.hidden().stride};
@@ -164,96 +160,45 @@ double Bert::flop(std::span<const int> lengths) const {
   return total;
 }
 
-uint64_t Bert::weight_bytes() const {
-  uint64_t bytes = words_.bytes() + positions_.bytes() + types_.bytes();
+EncoderMemory Bert::memory() const {
+  EncoderMemory memory;
+  for (const EmbeddingTable* table : {&tables_.words, &tables_.positions, &tables_.types}) memory.tables.add(*table);
   for (const BertLayer& layer : layers_) {
-    bytes += layer.qkv.bytes() + layer.output.bytes() + layer.up.bytes() + layer.down.bytes();
+    for (const PackedLinear* linear : {&layer.qkv, &layer.output, &layer.up, &layer.down}) memory.linear.add(*linear);
   }
-  return bytes;
+  return memory;
 }
 
-// Reads tensors of one encoder and lets their pages go.
-class BertLoader {
- public:
-  BertLoader(const EncoderConfig& config, const NamedWeights& weights, const LoadPlan& plan, Team& team)
-      : config_(config), weights_(weights), plan_(plan), team_(team) {}
-
-  Result<std::unique_ptr<Encoder>> load() {
-    EmbeddingTable words = TRY(table("embeddings.word_embeddings.weight", config_.vocab_size));
-    EmbeddingTable positions = TRY(table("embeddings.position_embeddings.weight", config_.max_positions));
-    EmbeddingTable types = TRY(table("embeddings.token_type_embeddings.weight", config_.token_types));
-    NormWeights embedding_norm = TRY(norm("embeddings.LayerNorm"));
-    std::vector<BertLayer> layers;
-    for (int i = 0; i < config_.layers; ++i) layers.push_back(TRY(layer(fmt::format("encoder.layer.{}.", i))));
-    return std::make_unique<Bert>(config_, plan_.compute, std::move(words), std::move(positions), std::move(types),
-                                  std::move(embedding_norm), std::move(layers));
-  }
-
- private:
-  Result<BertLayer> layer(const std::string& prefix) {
-    const int hidden = config_.hidden_size;
-    const std::string self = prefix + "attention.self.";
-    return BertLayer{
-        .qkv = TRY(stacked({self + "query", self + "key", self + "value"}, hidden, hidden)),
-        .output = TRY(stacked({prefix + "attention.output.dense"}, hidden, hidden)),
-        .attention_norm = TRY(norm(prefix + "attention.output.LayerNorm")),
-        .up = TRY(stacked({prefix + "intermediate.dense"}, config_.intermediate_size, hidden)),
-        .down = TRY(stacked({prefix + "output.dense"}, hidden, config_.intermediate_size)),
-        .feed_norm = TRY(norm(prefix + "output.LayerNorm")),
-    };
-  }
-
-  Result<std::vector<float>> vector(const std::string& name, int size) {
-    const TensorView* tensor = TRY(weights_.require(name, {size}));
-    std::vector<float> values(size);
-    TRY_VOID(to_float(*tensor, 0, values));
-    return values;
-  }
-
-  Result<NormWeights> norm(const std::string& name) {
-    const std::vector<float> gamma = TRY(vector(name + ".weight", config_.hidden_size));
-    const std::vector<float> beta = TRY(vector(name + ".bias", config_.hidden_size));
-    return NormWeights(gamma, beta, config_.layer_norm_eps);
-  }
-
-  Result<EmbeddingTable> table(const std::string& name, int rows) {
-    const TensorView* tensor = TRY(weights_.require(name, {rows, config_.hidden_size}));
-    EmbeddingTable result = TRY(EmbeddingTable::make(*tensor, plan_.tables).map_error(within(weights_.full_name(name))));
-    if (!result.uses_source()) weights_.store().release(weights_.full_name(name));
-    return result;
-  }
-
-  // Linear layers of the same input as one: their output features follow one another.
-  Result<PackedLinear> stacked(const std::vector<std::string>& names, int columns, int k) {
-    std::vector<const TensorView*> tensors;
-    std::vector<float> bias;
-    for (const std::string& name : names) {
-      tensors.push_back(TRY(weights_.require(name + ".weight", {columns, k})));
-      const std::vector<float> part = TRY(vector(name + ".bias", columns));
-      bias.insert(bias.end(), part.begin(), part.end());
-    }
-    const PackedLinear::RowSource row = [&](int column, std::span<float> out) {
-      return to_float(*tensors[column / columns], static_cast<int64_t>(column % columns) * k, out);
-    };
-    const int total = columns * static_cast<int>(names.size());
-    PackedLinear packed = TRY(PackedLinear::pack(*plan_.compute.kernels, plan_.compute.format, total, k, row, bias, team_)
-                                  .map_error(within(weights_.full_name(names.front() + ".weight"))));
-    for (const std::string& name : names) weights_.store().release(weights_.full_name(name + ".weight"));
-    return packed;
-  }
-
-  const EncoderConfig& config_;
-  const NamedWeights& weights_;
-  const LoadPlan& plan_;
-  Team& team_;
-};
+Result<BertLayer> load_layer(const EncoderConfig& config, const WeightPacker& packer, const std::string& prefix) {
+  const int hidden = config.hidden_size;
+  const std::string self = prefix + "attention.self.";
+  return BertLayer{
+      .qkv = TRY(packer.linear({self + "query", self + "key", self + "value"}, hidden, hidden)),
+      .output = TRY(packer.linear({prefix + "attention.output.dense"}, hidden, hidden)),
+      .attention_norm = TRY(packer.norm(prefix + "attention.output.LayerNorm", hidden, config.layer_norm_eps)),
+      .up = TRY(packer.linear({prefix + "intermediate.dense"}, config.intermediate_size, hidden)),
+      .down = TRY(packer.linear({prefix + "output.dense"}, hidden, config.intermediate_size)),
+      .feed_norm = TRY(packer.norm(prefix + "output.LayerNorm", hidden, config.layer_norm_eps)),
+  };
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& store, const LoadPlan& plan,
                                            Team& team) {
   const NamedWeights weights = TRY(NamedWeights::match(store, "embeddings.word_embeddings.weight"));
-  return BertLoader(config, weights, plan, team).load();
+  const WeightPacker packer(weights, plan, team);
+  const int hidden = config.hidden_size;
+  BertTables tables = {
+      .words = TRY(packer.table("embeddings.word_embeddings.weight", config.vocab_size, hidden)),
+      .positions = TRY(packer.table("embeddings.position_embeddings.weight", config.max_positions, hidden)),
+      .types = TRY(packer.table("embeddings.token_type_embeddings.weight", config.token_types, hidden)),
+      .norm = TRY(packer.norm("embeddings.LayerNorm", hidden, config.layer_norm_eps)),
+  };
+  std::vector<BertLayer> layers;
+  for (int i = 0; i < config.layers; ++i)
+    layers.push_back(TRY(load_layer(config, packer, fmt::format("encoder.layer.{}.", i))));
+  return std::make_unique<Bert>(config, plan.compute, std::move(tables), std::move(layers));
 }
 
 }  // namespace inlay

@@ -24,7 +24,10 @@ constexpr std::array<Architecture, 1> kArchitectures = {{
 Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan,
                                               Team& team) {
   for (const Architecture& architecture : kArchitectures) {
-    if (architecture.model_type == config.model_type) return architecture.load(config, weights, plan, team);
+    if (architecture.model_type != config.model_type) continue;
+    std::unique_ptr<Encoder> encoder = TRY(architecture.load(config, weights, plan, team));
+    weights.release_all();  // Small tensors share pages with large ones, and reading one page brings its neighbours along.
+    return encoder;
   }
   return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', which no architecture here serves",
               config.model_type);

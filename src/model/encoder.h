@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/team.h"
 #include "model/model_spec.h"
+#include "weights/packed_store.h"
 #include "weights/weight_store.h"
 
 namespace inlay {
@@ -51,6 +52,7 @@ class Workspace {
 
   int max_tokens() const { return max_tokens_; }
   size_t bytes() const;
+  size_t touched_bytes() const;  // the part that is resident
 
   Floats hidden() { return floats(hidden_, hidden_stride_); }  // [tokens, hidden_size]
   Floats feed() { return floats(feed_, feed_stride_); }        // [kFeedRows, intermediate_size]
@@ -80,6 +82,27 @@ class Workspace {
   Buffer scale_, minimum_;            // kI8: [tokens]
 };
 
+// Bytes of weights, by where they lie.
+struct WeightBytes {
+  uint64_t own = 0;  // in memory of this process alone
+  // In mapped files: resident as far as they are used, and then once for all processes that map them.
+  uint64_t cached = 0;    // in the file of packed weights
+  uint64_t in_place = 0;  // in the model's own files
+
+  void add(const PackedLinear& linear) { (linear.is_borrowed() ? cached : own) += linear.bytes(); }
+  void add(const EmbeddingTable& table) {
+    (table.is_borrowed() ? cached : own) += table.bytes();
+    in_place += table.source_bytes();
+  }
+};
+
+struct EncoderMemory {
+  WeightBytes linear;  // packed matrices with their biases and scales
+  WeightBytes tables;  // embedding tables
+
+  uint64_t packed_bytes() const { return linear.own + linear.cached + tables.own + tables.cached; }
+};
+
 class Encoder {
  public:
   virtual ~Encoder() = default;
@@ -90,14 +113,14 @@ class Encoder {
   virtual void forward(const Share& share, const PackedBatch& batch, Workspace& workspace) const = 0;
   // Operations (two per multiply-add) for texts of these lengths.
   virtual double flop(std::span<const int> lengths) const = 0;
-  // Memory of our own that holds weights.
-  virtual uint64_t weight_bytes() const = 0;
+  virtual EncoderMemory memory() const = 0;
 };
 
 // How weights are stored for a precision.
 struct LoadPlan {
   ComputePlan compute;
   EmbeddingTable::Storage tables = EmbeddingTable::Storage::kAsStored;
+  PackedStore* packed = nullptr;  // where packed weights are taken from and kept; null: nowhere. Outlives the encoder.
 };
 
 // Builds the encoder that the spec names; `weights` must outlive it. Tensors that were copied are released.

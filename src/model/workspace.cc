@@ -61,6 +61,15 @@ size_t Workspace::bytes() const {
          feed_codes_.size() + scale_.size() + minimum_.size();
 }
 
+size_t Workspace::touched_bytes() const {
+  size_t sum = 0;
+  for (const Buffer* buffer :
+       {&hidden_, &feed_, &qkv_, &context_, &scratch_, &hidden_codes_, &feed_codes_, &scale_, &minimum_}) {
+    sum += buffer->touched_bytes();
+  }
+  return sum;
+}
+
 Operand Workspace::narrow(Floats rows, Buffer& codes, int64_t stride) {
   if (codes.size() == 0) return {rows.data, rows.stride, nullptr, nullptr};
   return {codes.as<>(), stride, scale_.as<float>(), minimum_.as<float>()};

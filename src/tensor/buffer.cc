@@ -1,8 +1,11 @@
 #include "tensor/buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <new>
+#include <vector>
 
 #include "base/check.h"
 
@@ -20,6 +23,16 @@ Buffer::Buffer(size_t size) : size_(size) {
 
 Buffer::~Buffer() {
   if (data_ != nullptr) INLAY_CHECK(::munmap(data_, size_) == 0, "a mapped buffer can be unmapped");
+}
+
+size_t Buffer::touched_bytes() const {
+  if (size_ == 0) return 0;
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident(round_up(size_, page) / page);
+  if (::mincore(data_, size_, resident.data()) != 0) return size_;
+  size_t sum = 0;
+  for (const unsigned char flags : resident) sum += (flags & 1U) * page;
+  return std::min(sum, size_);
 }
 
 }  // namespace inlay

@@ -22,6 +22,8 @@ class Buffer {
   ~Buffer();
 
   size_t size() const { return size_; }  // bytes
+  // Bytes of pages that are resident, at most size(): memory that was never touched takes no room.
+  size_t touched_bytes() const;
   template <class T = std::byte>
   T* as() {
     return reinterpret_cast<T*>(data_);

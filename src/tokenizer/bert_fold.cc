@@ -21,7 +21,25 @@ BertFold::BertFold(const BertOptions& options) : options_(options) {
   }
 }
 
+// Most characters only go on the word; to see that without working out steps makes building the table quick.
+bool BertFold::is_plain(uint32_t code) const {
+  const CharClass character = char_class(code);
+  uint32_t jamo[3];
+  uint16_t special = kWhite | kPunctuation;
+  if (options_.clean_text) special |= kOther;
+  if (options_.handle_chinese_chars) special |= kCjk;
+  if (options_.strip_accents) special |= kBertMark | kHasNfd;
+  if (options_.lowercase || options_.lowercase_first) special |= kHasLower;
+  if ((character.flags & special) != 0) return false;
+  return !options_.strip_accents || (character.rank == 0 && decompose_hangul(code, jamo) == 0);
+}
+
 Fold BertFold::make(uint32_t code) const {
+  if (is_plain(code)) {
+    Fold plain{.action = FoldAction::kCopy};
+    plain.size = static_cast<uint8_t>(encode_utf8(code, plain.bytes));
+    return plain;
+  }
   const std::vector<Step> all = steps(code);
   Fold fold;
   if (all.empty()) return fold;

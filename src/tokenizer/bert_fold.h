@@ -44,6 +44,7 @@ class BertFold {
   static constexpr uint32_t kTableEnd = 0x20000;  // the planes behind hold ideographs, tags and private characters only
 
   Fold make(uint32_t code) const;
+  bool is_plain(uint32_t code) const;
   void add_steps(uint32_t code, std::vector<Step>& steps) const;
   void add_folded(uint32_t code, bool is_spaced, std::vector<Step>& steps) const;
 

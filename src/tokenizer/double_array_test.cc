@@ -30,12 +30,12 @@ TEST(DoubleArray, KnowsTheEmptyKeyAndAnyByte) {
 
 // Every step from every node is compared, so that no free unit or foreign child is ever taken for one's own.
 TEST(DoubleArray, EqualsAMapOnRandomKeys) {
-  for (uint32_t seed = 1; seed <= 6; ++seed) {
+  for (uint32_t seed = 1; seed <= 4; ++seed) {
     std::mt19937 random(seed);
     std::map<std::string, int32_t> map;
     std::map<std::string, bool> prefixes{{"", true}};
     const uint32_t letters = seed % 2 == 0 ? 256 : 3;
-    for (int32_t i = 0; i < 3000; ++i) {
+    for (int32_t i = 0; i < 600; ++i) {
       std::string key(random() % 9, '\0');
       for (char& byte : key) byte = static_cast<char>(random() % letters);
       map[key] = i;

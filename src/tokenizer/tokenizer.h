@@ -20,7 +20,8 @@ enum class TruncationSide : uint8_t {
 };
 
 struct EncodeOptions {
-  // Most ids to return, special tokens included. Must exceed the special tokens the template adds.
+  // Most ids to return, special tokens included. At least 1, and at least the special tokens that the template adds; otherwise
+  // kInvalidArgument.
   int max_length = 512;
   TruncationSide truncation = TruncationSide::kRight;
   bool add_special_tokens = true;
@@ -48,9 +49,11 @@ class Tokenizer {
   ~Tokenizer();
 
   // Invalid UTF-8 is read as U+FFFD per maximal ill-formed part (the WHATWG rule, as Python's errors="replace").
-  // Work and memory stop growing once max_length is reached (except with kLeft or kNone, which need the end of the text).
+  // Work and memory stop growing once max_length is reached, except with kLeft, which needs the end of the text, and in
+  // pipelines that nothing but the whole text decides (a null pre-tokenizer, Strip, Prepend and Replace normalizers).
   Result<Encoding> encode(std::string_view text, const EncodeOptions& options) const;
-  // Truncates the longer of the two first ("longest_first").
+  // Truncates the longer of the two first ("longest_first"). Where both are too long and the limit leaves an odd number of ids,
+  // it must know which is longer, and reads both to the end of the shorter one.
   Result<Encoding> encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const;
 
   // Number of ids that may occur: one more than the largest.

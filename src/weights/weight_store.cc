@@ -1,9 +1,13 @@
 #include "weights/weight_store.h"
 
+#include <algorithm>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "weights/safetensors.h"
 #include "weights/shard_index.h"
@@ -14,10 +18,21 @@ namespace {
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
+// File systems count in nanoseconds, ticks of a few milliseconds, or (FAT, old NFS servers) up to two seconds.
+constexpr int64_t kCoarsestClockNs = 2'000'000'000;
+
 struct Shard {
   std::string file;
   MappedFile map;
+  uint64_t header_checksum = 0;
 };
+
+uint64_t header_checksum(std::span<const std::byte> file, const SafetensorsHeader& header) {
+  const size_t size = header.tensors.empty() ? file.size() : header.tensors.front().begin;
+  Checksum sum;
+  sum.add(file.first(size));
+  return sum.value();
+}
 
 struct Slot {
   TensorView view;
@@ -81,7 +96,7 @@ Result<> WeightStore::Impl::add_file(const std::filesystem::path& folder, const 
   MappedFile map = TRY(MappedFile::open(folder / file));
   const std::span<const std::byte> bytes = map.bytes();
   SafetensorsHeader header = TRY(read_safetensors_header(bytes, file));
-  shards.push_back({file, std::move(map)});
+  shards.push_back({file, std::move(map), header_checksum(bytes, header)});
   if (wanted == nullptr) {
     for (SafetensorsEntry& entry : header.tensors) add_tensor(std::move(entry), bytes);
     return {};
@@ -153,8 +168,36 @@ std::string WeightStore::file_of(std::string_view name) const {
 void WeightStore::release(std::string_view name) const {
   const Slot* slot = impl_->slot(name);
   if (slot == nullptr || slot->view.bytes.empty()) return;
-  const MappedFile& map = impl_->shards[slot->shard].map;
-  map.release(static_cast<size_t>(slot->view.bytes.data() - map.bytes().data()), slot->view.bytes.size());
+  release(slot->view.bytes);
+}
+
+void WeightStore::release(std::span<const std::byte> bytes) const {
+  for (const Shard& shard : impl_->shards) {
+    const std::span<const std::byte> file = shard.map.bytes();
+    const bool is_inside = std::less_equal<>()(file.data(), bytes.data()) &&
+                           std::less_equal<>()(bytes.data() + bytes.size(), file.data() + file.size());
+    if (is_inside) return shard.map.release(static_cast<size_t>(bytes.data() - file.data()), bytes.size());
+  }
+}
+
+void WeightStore::release_all() const {
+  for (const Shard& shard : impl_->shards) shard.map.release_all();
+}
+
+std::string WeightStore::identity() const {
+  std::string text;
+  for (const Shard& shard : impl_->shards) {
+    const FileStamp& stamp = shard.map.stamp();
+    text += fmt::format("file {}: {} bytes, modified {}, changed {}, header {:016x}\n", shard.file, stamp.size,
+                        stamp.modified_ns, stamp.changed_ns, shard.header_checksum);
+  }
+  return text;
+}
+
+bool WeightStore::is_settled() const {
+  const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+  return std::all_of(impl_->shards.begin(), impl_->shards.end(),
+                     [now](const Shard& shard) { return shard.map.stamp().changed_ns + kCoarsestClockNs < now.count(); });
 }
 
 }  // namespace inlay

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +37,18 @@ class WeightStore {
   uint64_t total_bytes() const;
   // The file a tensor lies in, for messages; for an unknown name the files that were opened.
   std::string file_of(std::string_view name) const;
-  // Lets the pages of a tensor go once it was copied or packed, so that weights are resident once.
+  // Lets the pages of a tensor, of a part of one, or of all files go once they were copied or packed, so that weights are
+  // resident once. What is read again comes back from the file.
   void release(std::string_view name) const;
+  void release(std::span<const std::byte> bytes) const;
+  void release_all() const;
+
+  // Says which bytes these are without reading them all: a line for each file with its name (without folders), its size, when
+  // it was last modified and changed, and a checksum of its header.
+  std::string identity() const;
+  // Whether the files have been left alone for so long that any later change of them also changes identity(), however coarse
+  // the clock of their file system is.
+  bool is_settled() const;
 
  private:
   struct Impl;

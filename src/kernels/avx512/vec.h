@@ -40,6 +40,10 @@ inline float vsum(V x) { return _mm512_reduce_add_ps(x); }
 inline float vmax_all(V x) { return _mm512_reduce_max_ps(x); }
 inline float vmin_all(V x) { return _mm512_reduce_min_ps(x); }
 
+inline V vabs(V x) { return _mm512_abs_ps(x); }
+// Lane by lane, the entry of the table that the lowest four bits of the index say.
+#define INLAY_LOOKUP_16
+inline V vlookup(V index, V table) { return _mm512_permutexvar_ps(_mm512_castps_si512(index), table); }
 inline float vfirst(V x) { return _mm512_cvtss_f32(x); }
 // Rows become columns: pairs, then quads of 32-bit words within 128 bits, then the 128-bit parts.
 inline void vtranspose(V (&x)[kLanes]) {

@@ -57,6 +57,7 @@ void run_gemm(const GemmArgs& g) {
   const int64_t panel_bytes = steps * kTileVectors * T::kRightBytes;
   // Rows are shared out evenly over the tiles: 9 rows are 5 + 4, since a tile of one row would wait for its own latency.
   const int tiles = (g.rows + kTileRows - 1) / kTileRows;
+  if (tiles == 0) return;
   const int64_t fetch_per_step = kTileVectors * T::kRightBytes / tiles;
   alignas(64) float raw[kTileRows * kPanelColumns];
   for (int panel = g.panel_begin; panel < g.panel_end; ++panel) {

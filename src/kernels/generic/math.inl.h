@@ -93,6 +93,32 @@ inline V vgelu_codes(V x) {
   return gelu_by(x, 4.0F, [](V square) { return polynomial(square, kPolynomial); });
 }
 
+#if defined(INLAY_LOOKUP_16)
+// The same by max(x, 0) - bump(|x|), the bump as 16 parabolas, 3.5 to a unit, zero beyond: half the multiplications. Absolute
+// error below 1e-4. An infinite x gives NaN.
+inline V vgelu_codes_by_lookup(V x) {
+  alignas(64) static constexpr float kPower0[] = {1.747437523e-06F, 0.001073188731F, 0.01724247262F, 0.07275506854F,
+                                                  0.1742609292F,    0.2960893214F,   0.3933394253F,  0.4303814173F,
+                                                  0.3990821242F,    0.3204860091F,   0.2257423997F,  0.1408040226F,
+                                                  0.07831941545F,   0.03905658051F,  0.01753436774F, 0.0F};
+  alignas(64) static constexpr float kPower1[] = {0.4998189211F,   0.4883330464F,   0.4153162241F,    0.2607803345F,
+                                                  0.0572610721F,   -0.1335568428F,  -0.2587388456F,   -0.299649328F,
+                                                  -0.270950377F,   -0.2063476294F,  -0.1364382207F,   -0.07964994013F,
+                                                  -0.04147500545F, -0.01939472742F, -0.008183738217F, 0.0F};
+  alignas(64) static constexpr float kPower2[] = {-0.3964931965F,  -0.3659618199F,  -0.2828710973F,   -0.1749736965F,
+                                                  -0.07278928161F, 0.002002496738F, 0.04230965301F,   0.05360464752F,
+                                                  0.04702587798F,  0.03374705836F,  0.02084796317F,   0.01135434117F,
+                                                  0.005522749387F, 0.002418052405F, 0.0009579489124F, 0.0F};
+  constexpr float kToLowBits = 12582912.0F;  // 1.5 * 2^23: a number added to it lands in the lowest bits, rounded
+  const V size = vabs(x);
+  const V index = vmin(vset(kToLowBits + 15.0F), vfma(size, vset(3.5F), vset(kToLowBits)));
+  const V slope = vfma(vlookup(index, vload(kPower2)), size, vlookup(index, vload(kPower1)));
+  return vsub(vmax(vzero(), x), vfma(slope, size, vlookup(index, vload(kPower0))));
+}
+#else
+inline V vgelu_codes_by_lookup(V x) { return vgelu_codes(x); }
+#endif
+
 inline V vgelu_tanh(V x) {
   const V inner = vmul(vset(0.7978845608F), vfma(vmul(vmul(x, x), x), vset(0.044715F), x));
   // 0.5 x (1 + tanh(z)) = x sigmoid(2z).
@@ -106,7 +132,7 @@ inline V vactivate(V x) {
   if constexpr (kActivation == Activation::kGelu) {
     if constexpr (kPrecision == Precision::kFloat) return vgelu(x);
     if constexpr (kPrecision == Precision::kBF16) return vgelu_bf16(x);
-    return vgelu_codes(x);
+    return vgelu_codes_by_lookup(x);
   }
   if constexpr (kActivation == Activation::kGeluTanh) return vgelu_tanh(x);
   if constexpr (kActivation == Activation::kQuickGelu) return vmul(x, vsigmoid(vmul(x, vset(1.702F))));
