@@ -67,7 +67,6 @@ uint64_t Engine::weight_bytes() const { return impl_->encoder->memory().packed_b
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
 int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
-<<<<<<< HEAD
 Result<TokenizedText> Engine::tokenize(std::string_view text) const { return tokenize(text, {}); }
 
 Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions& options) const {
