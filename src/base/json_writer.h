@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace inlay {
@@ -36,6 +37,11 @@ class JsonWriter {
   JsonWriter& raw(std::string_view json);
 
   const std::string& text() const { return text_; }
+  // Moves the text out; the writer is empty then.
+  std::string take() {
+    needs_comma_ = false;
+    return std::exchange(text_, {});
+  }
   void clear();
 
  private:

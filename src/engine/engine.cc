@@ -64,15 +64,29 @@ uint64_t Engine::weight_bytes() const { return impl_->encoder->weight_bytes() + 
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
 int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
-Result<TokenizedText> Engine::tokenize(std::string_view text) const {
+Result<TokenizedText> Engine::tokenize(std::string_view text) const { return tokenize(text, {}); }
+
+Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions& options) const {
+  EncodeOptions encode = impl_->encode_options;
+  if (options.max_length) encode.max_length = std::min(encode.max_length, *options.max_length);
+  if (options.truncate_side) encode.truncation = *options.truncate_side;
+  if (encode.max_length < impl_->tokenizer.special_tokens()) {
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", encode.max_length,
+                impl_->tokenizer.special_tokens());
+  }
+  const std::string& prompt = options.prompt ? *options.prompt : impl_->prompt;
+  int prompt_tokens = options.prompt ? 0 : impl_->prompt_tokens;
+  if (options.prompt && !prompt.empty() && !pools_prompt(impl_->spec)) {
+    prompt_tokens = TRY(count_prompt_tokens(impl_->tokenizer, prompt, encode));
+  }
   std::string with_prompt;
-  if (!impl_->prompt.empty()) {
-    with_prompt.reserve(impl_->prompt.size() + text.size());
-    with_prompt.append(impl_->prompt).append(text);
+  if (!prompt.empty()) {
+    with_prompt.reserve(prompt.size() + text.size());
+    with_prompt.append(prompt).append(text);
     text = with_prompt;
   }
-  Encoding encoding = TRY(impl_->tokenizer.encode(text, impl_->encode_options));
-  TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), impl_->prompt_tokens, encoding.truncated};
+  Encoding encoding = TRY(impl_->tokenizer.encode(text, encode));
+  TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), prompt_tokens, encoding.truncated};
   // A model without a second token type has one row; transformers feeds it zeros as well.
   if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
   TRY_VOID(impl_->check(result));

@@ -46,6 +46,13 @@ struct TokenizedText {
   bool truncated = false;
 };
 
+// How one text is read, where it differs from the engine's options.
+struct TextOptions {
+  std::optional<std::string> prompt;  // instead of the engine's; "" is none
+  std::optional<int> max_length;      // at most the engine's; more is cut to that
+  std::optional<TruncationSide> truncate_side;
+};
+
 struct Share;
 
 // Memory that one lane works in. A lane belongs to one thread at a time; lanes share nothing that is written.
@@ -77,6 +84,7 @@ class Engine {
 
   // Prompt, tokenizer and truncation as the options say.
   Result<TokenizedText> tokenize(std::string_view text) const;
+  Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const;
   // Ids used as given, nothing added. Every id must be in [0, vocab_size), and the length in [1, max_length].
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const;
 

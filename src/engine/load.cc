@@ -38,13 +38,6 @@ const PoolingSpec& pooling_of(const ModelSpec& spec) {
   INLAY_CHECK(false, "read_model_spec always gives a pooling module");
 }
 
-// Leading tokens that pooling leaves out: those of the prompt alone, without the special token that ends every text.
-Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options) {
-  const Encoding alone = TRY(tokenizer.encode(prompt, options));
-  const bool ends_special = !alone.ids.empty() && tokenizer.is_special(alone.ids.back());
-  return static_cast<int>(alone.ids.size()) - (ends_special ? 1 : 0);
-}
-
 // More than a text of any model needs; it bounds the memory of a lane.
 constexpr int kMostBatchTokens = 1 << 20;
 
@@ -55,6 +48,14 @@ Result<int> resolve_batch_tokens(const EngineOptions& options) {
 }
 
 }  // namespace
+
+bool pools_prompt(const ModelSpec& spec) { return pooling_of(spec).include_prompt; }
+
+Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options) {
+  const Encoding alone = TRY(tokenizer.encode(prompt, options));
+  const bool ends_special = !alone.ids.empty() && tokenizer.is_special(alone.ids.back());
+  return static_cast<int>(alone.ids.size()) - (ends_special ? 1 : 0);
+}
 
 Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec) {
   if (options.prompt && options.prompt_name)
@@ -89,7 +90,7 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   impl->encode_options = {.max_length = impl->max_length,
                           .truncation = options.truncate_side,
                           .escape_special_tokens = options.escape_special_tokens};
-  if (!impl->prompt.empty() && !pooling_of(impl->spec).include_prompt) {
+  if (!impl->prompt.empty() && !pools_prompt(impl->spec)) {
     impl->prompt_tokens = TRY(count_prompt_tokens(impl->tokenizer, impl->prompt, impl->encode_options));
   }
   impl->team = std::make_unique<Team>(options.threads == 0 ? granted_threads() : options.threads);
