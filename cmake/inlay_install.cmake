@@ -7,9 +7,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/inlayConfig.cmake.in ${P
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/inlayConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
 install(TARGETS inlay EXPORT inlayTargets)
-if(TARGET inlay_program)
-  install(TARGETS inlay_program)
-endif()
+install(TARGETS inlay_program)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/inlay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT inlayTargets NAMESPACE inlay:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/inlayConfig.cmake ${PROJECT_BINARY_DIR}/inlayConfigVersion.cmake DESTINATION ${package_folder})

@@ -3,6 +3,9 @@ add_library(inlay_flags INTERFACE)
 target_compile_options(inlay_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
 # TRY is a statement expression, which -Wpedantic only tolerates behind __extension__.
 target_include_directories(inlay_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+# Their definitions change the layout of classes (simdjson's parser grows a member with threads), so every object file of a
+# program must see the same ones.
+target_link_libraries(inlay_flags INTERFACE fmt::fmt spdlog::spdlog simdjson::simdjson)
 if(INLAY_SANITIZE)
   target_compile_options(inlay_flags INTERFACE -fsanitize=${INLAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(inlay_flags INTERFACE -fsanitize=${INLAY_SANITIZE})

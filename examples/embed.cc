@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
       return 1;
     }
     for (size_t j = 0; j <= i; ++j) {
-      std::printf("%s%.4f", j == 0 ? "" : " ", std::inner_product(vectors[i]->begin(), vectors[i]->end(), vectors[j]->begin(), 0.0));
+      std::printf("%s%.4f", j == 0 ? "" : " ",
+                  std::inner_product(vectors[i]->begin(), vectors[i]->end(), vectors[j]->begin(), 0.0));
     }
     std::printf("  %s\n", texts[i].c_str());
   }

@@ -5,7 +5,8 @@
 //   std::vector<std::string> texts = {"a query", "a document"};
 //   for (const inlay::Result<inlay::Vector>& vector : model->embed(texts)) { ... }
 //
-// Nothing here throws but std::bad_alloc. Vectors of one machine and one dtype are bit-identical whatever else is embedded with them.
+// Nothing here throws but std::bad_alloc. Vectors of one machine and one dtype are bit-identical whatever else is embedded with
+// them.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +26,20 @@ using Vector = std::vector<float>;
 
 // The same names as the flags of the command line. Texts values are checked by load().
 struct ModelOptions {
-  std::string dtype = "auto";              // auto, float32, bfloat16, float16, int8
-  int threads = 0;                         // 0: what CPU affinity and the cgroup grant
-  std::optional<int> max_length;           // tokens, special tokens included; the model's own limit if not given
-  std::string truncate_side = "right";     // right, left, none (then a text that is too long is an error)
-  std::optional<std::string> prompt;       // put before every text
-  std::optional<std::string> prompt_name;  // one of the model's prompts
-  std::optional<std::string> pooling;      // cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken; the model's own if not given
-  std::string normalize = "auto";          // auto (as the model says), on, off
-  std::optional<int> dimensions;           // keep this many leading numbers, normalised after the cut
+  std::string dtype = "auto";                   // auto, float32, bfloat16, float16, int8
+  int threads = 0;                              // 0: what CPU affinity and the cgroup grant
+  std::optional<int> max_length = {};           // tokens, special tokens included; the model's own limit if not given
+  std::string truncate_side = "right";          // right, left, none (then a text that is too long is an error)
+  std::optional<std::string> prompt = {};       // put before every text
+  std::optional<std::string> prompt_name = {};  // one of the model's prompts
+  std::optional<std::string> pooling =
+      {};  // cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken; the model's own if not given
+  std::string normalize = "auto";      // auto (as the model says), on, off
+  std::optional<int> dimensions = {};  // keep this many leading numbers, normalised after the cut
 };
 
-// A loaded model. Movable. All const functions may be called from any number of threads; calls that compute take turns, each using
-// every thread of the model.
+// A loaded model. Movable. All const functions may be called from any number of threads; calls that compute take turns, each
+// using every thread of the model.
 class Model {
  public:
   // `folder` is a Hugging Face model folder. Takes some 0.1 s per 20 million parameters.
@@ -47,9 +49,9 @@ class Model {
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  int dimensions() const;      // numbers in a vector
-  int max_length() const;      // tokens
-  std::string dtype() const;   // never "auto"
+  int dimensions() const;     // numbers in a vector
+  int max_length() const;     // tokens
+  std::string dtype() const;  // never "auto"
 
   // Result i belongs to texts[i]. A text that cannot be embedded has its own error; the others are not touched by it.
   std::vector<Result<Vector>> embed(std::span<const std::string> texts) const;

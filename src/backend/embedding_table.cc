@@ -59,9 +59,11 @@ Result<EmbeddingTable> EmbeddingTable::make(const TensorView& source, Storage st
     if (is_f32) std::copy(row.begin(), row.end(), table.copy_.as<float>() + begin);
     for (size_t c = 0; c < columns && !is_i8 && !is_f32; ++c) {
       if (storage == Storage::kF16 && std::abs(row[c]) > kFp16Max) {
-        return fail(ErrorCode::kUnsupported, "embedding {} of row {} does not fit float16; take bfloat16 or float32", row[c], r);
+        return fail(ErrorCode::kUnsupported, "embedding {} of row {} does not fit float16; take bfloat16 or float32", row[c],
+                    r);
       }
-      table.copy_.as<uint16_t>()[begin + static_cast<int64_t>(c)] = storage == Storage::kBF16 ? float_to_bf16(row[c]) : float_to_fp16(row[c]);
+      table.copy_.as<uint16_t>()[begin + static_cast<int64_t>(c)] =
+          storage == Storage::kBF16 ? float_to_bf16(row[c]) : float_to_fp16(row[c]);
     }
   }
   table.data_ = table.copy_.as<>();

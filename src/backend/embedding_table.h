@@ -15,10 +15,10 @@ class EmbeddingTable {
     kAsStored,  // read where it lies in the file, in its own type: nothing is copied, only rows that are used become resident
     kBF16,
     kF16,
-    kI8,        // one scale a row
+    kI8,  // one scale a row
   };
-  // `source` is [rows, columns] of a float type and must outlive a table that is kAsStored. bf16 and fp16 sources stay as they are
-  // unless int8 is wanted.
+  // `source` is [rows, columns] of a float type and must outlive a table that is kAsStored. bf16 and fp16 sources stay as they
+  // are unless int8 is wanted.
   static Result<EmbeddingTable> make(const TensorView& source, Storage storage);
 
   int rows() const { return rows_; }

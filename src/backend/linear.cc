@@ -10,11 +10,13 @@
 namespace inlay {
 namespace {
 
-// Rows that go through all panels before the next rows: 64 rows of 384 floats are 98 KB, of 3072 floats 786 KB, beside a panel of B in L2.
+// Rows that go through all panels before the next rows: 64 rows of 384 floats are 98 KB, of 3072 floats 786 KB, beside a panel
+// of B in L2.
 constexpr int kBlockRows = 64;
 constexpr float kFp16Max = 65504.0F;
 
-Result<> pack_one(Format format, const PanelLayout& layout, const PackedShape& shape, int column, const float* row, void* panels) {
+Result<> pack_one(Format format, const PanelLayout& layout, const PackedShape& shape, int column, const float* row,
+                  void* panels) {
   switch (format) {
     case Format::kF32: pack_column_f32(layout, shape, column, row, panels); return {};
     case Format::kBF16:
@@ -22,8 +24,8 @@ Result<> pack_one(Format format, const PanelLayout& layout, const PackedShape& s
     case Format::kHalfWeights:
       for (int k = 0; k < shape.k; ++k) {
         if (std::abs(row[k]) > kFp16Max) {
-          return fail(ErrorCode::kUnsupported, "weight {} of output feature {} does not fit float16; take bfloat16 or float32", row[k],
-                      column);
+          return fail(ErrorCode::kUnsupported, "weight {} of output feature {} does not fit float16; take bfloat16 or float32",
+                      row[k], column);
         }
       }
       pack_column_fp16(layout, shape, column, row, panels);

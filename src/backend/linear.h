@@ -50,9 +50,9 @@ struct Floats {
 // Activations in the type that a format multiplies. For float formats this is the float buffer itself.
 struct Operand {
   void* data = nullptr;
-  int64_t stride = 0;       // elements
-  float* scale = nullptr;   // kI8: [rows]
-  float* minimum = nullptr; // kI8: [rows]
+  int64_t stride = 0;        // elements
+  float* scale = nullptr;    // kI8: [rows]
+  float* minimum = nullptr;  // kI8: [rows]
 };
 
 struct LinearOp {
@@ -66,8 +66,8 @@ struct LinearOp {
   bool output_is_bf16 = false;
 };
 
-// Runs the thread's share: alone it takes all rows in blocks that stay in L2, in a team it takes its panels of columns for all rows.
-// The caller synchronises the team afterwards.
+// Runs the thread's share: alone it takes all rows in blocks that stay in L2, in a team it takes its panels of columns for all
+// rows. The caller synchronises the team afterwards.
 void linear(const Kernels& kernels, const Share& share, const LinearOp& op);
 
 }  // namespace inlay

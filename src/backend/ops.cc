@@ -34,21 +34,21 @@ void layer_norm(const Kernels& kernels, const Share& share, const NormWeights& n
   kernels.layer_norm(args);
 }
 
-void prepare(const Kernels& kernels, const Share& share, Format format, Floats x, int rows, int columns, const Operand& out) {
-  if (format != Format::kBF16 && format != Format::kI8) return;
-  const Share::Range part = share.part_of(rows);
-  const int64_t bytes = kernels.panel(format).activation_bytes;
+void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
+  if (op.format != Format::kBF16 && op.format != Format::kI8) return;
+  const Share::Range part = share.part_of(op.rows);
+  const int64_t bytes = kernels.panel(op.format).activation_bytes;
   ConvertArgs args;
-  args.x = x.row(part.begin);
-  args.x_stride = x.stride;
-  args.y = static_cast<char*>(out.data) + part.begin * out.stride * bytes;
-  args.y_stride = out.stride;
+  args.x = op.input.row(part.begin);
+  args.x_stride = op.input.stride;
+  args.y = static_cast<char*>(op.output.data) + part.begin * op.output.stride * bytes;
+  args.y_stride = op.output.stride;
   args.rows = part.end - part.begin;
-  args.columns = columns;
-  args.padded = static_cast<int>(round_up(static_cast<size_t>(columns), static_cast<size_t>(kernels.vector_floats)));
-  if (format == Format::kBF16) return kernels.to_bf16(args);
-  args.scale = out.scale + part.begin;
-  args.minimum = out.minimum + part.begin;
+  args.columns = op.columns;
+  args.padded = static_cast<int>(round_up(static_cast<size_t>(op.columns), static_cast<size_t>(kernels.vector_floats)));
+  if (op.format == Format::kBF16) return kernels.to_bf16(args);
+  args.scale = op.output.scale + part.begin;
+  args.minimum = op.output.minimum + part.begin;
   kernels.to_codes(args);
 }
 

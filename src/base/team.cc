@@ -7,8 +7,8 @@
 namespace inlay {
 namespace {
 
-// A layer of a small batch takes some 20 to 100 microseconds, so partners arrive within about that; sleeping and waking costs as much.
-// Longer spinning would burn a core for nothing.
+// A layer of a small batch takes some 20 to 100 microseconds, so partners arrive within about that; sleeping and waking costs
+// as much. Longer spinning would burn a core for nothing.
 constexpr std::chrono::microseconds kSpin(50);
 constexpr int kPausesPerLook = 32;
 

@@ -28,8 +28,8 @@ struct Share {
   int rank = 0;
   int size = 1;
   Barrier* barrier = nullptr;  // null when alone
-  // What to call between blocks of work of a millisecond or less, at points where all state of the job lies in its own memory, so that
-  // more urgent work can run in between; null if there is nothing. Only for a job of one thread.
+  // What to call between blocks of work of a millisecond or less, at points where all state of the job lies in its own memory,
+  // so that more urgent work can run in between; null if there is nothing. Only for a job of one thread.
   const std::function<void()>* between_blocks = nullptr;
 
   void sync() const {
@@ -59,8 +59,8 @@ class Team {
   ~Team();
 
   int size() const { return size_; }
-  // Calls job(share) on every thread and returns when all have returned. The shares have a common barrier. Callers from several threads
-  // take turns. `job` must not throw.
+  // Calls job(share) on every thread and returns when all have returned. The shares have a common barrier. Callers from several
+  // threads take turns. `job` must not throw.
   void run(const std::function<void(const Share&)>& job);
 
  private:

@@ -22,7 +22,8 @@ bool suits_team(std::span<const int> lengths, int64_t total, int threads) {
 // The texts of one call, their batches, and their results.
 class EmbedCall {
  public:
-  EmbedCall(const Engine::Impl& engine, std::span<const TokenizedText> texts) : engine_(engine), texts_(texts), results_(texts.size()) {}
+  EmbedCall(const Engine::Impl& engine, std::span<const TokenizedText> texts)
+      : engine_(engine), texts_(texts), results_(texts.size()) {}
 
   std::vector<Result<std::vector<float>>> take_results() { return std::move(results_); }
 
@@ -46,7 +47,7 @@ class EmbedCall {
     return true;
   }
 
-  void run(const Share& share, std::span<const std::unique_ptr<EngineLane>> lanes) {
+  void run(const Share& share, std::span<const EngineLanePtr> lanes) {
     if (as_team_) return run_as_team(share, *lanes[0]);
     EngineLane& lane = *lanes[share.rank];
     for (size_t at = next_.fetch_add(1); at < batches_.size(); at = next_.fetch_add(1)) {
@@ -81,8 +82,10 @@ class EmbedCall {
     for (size_t i = 0; i < batch.size(); ++i) {
       Result<std::vector<float>>& result = results_[valid_[batch[i]]];
       const float* vector = out.data() + i * dimensions;
-      if (status[i]) result = std::vector<float>(vector, vector + dimensions);
-      else result = tl::unexpected<Error>(std::move(status[i]).error());
+      if (status[i])
+        result = std::vector<float>(vector, vector + dimensions);
+      else
+        result = tl::unexpected<Error>(std::move(status[i]).error());
     }
   }
 

@@ -7,14 +7,6 @@
 #include "engine/engine_impl.h"
 
 namespace inlay {
-namespace {
-
-// GEMM saturates at some 64 rows; 256 rows of a 384-wide model still keep their activations in a 1 MB L2, and a query that waits behind
-// a batch waits for that many tokens only.
-constexpr int kBatchTokens = 256;
-
-}  // namespace
-
 void Engine::Impl::fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const {
   lane.batch.clear();
   lane.prompt_tokens.clear();
@@ -35,10 +27,10 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
-int Engine::Impl::max_lane_tokens() const { return std::max(kBatchTokens, max_length); }
+int Engine::Impl::max_lane_tokens() const { return std::max(max_batch_tokens, max_length); }
 
-std::unique_ptr<EngineLane> Engine::Impl::make_lane(int ranks) const {
-  return std::make_unique<EngineLane>(plan.compute, encoder->sizes(), max_lane_tokens(), ranks);
+EngineLanePtr Engine::Impl::make_lane(int ranks) const {
+  return EngineLanePtr(new EngineLane(plan.compute, encoder->sizes(), max_lane_tokens(), ranks));
 }
 
 Result<> Engine::Impl::check(const TokenizedText& text) const {
@@ -48,10 +40,13 @@ Result<> Engine::Impl::check(const TokenizedText& text) const {
   }
   for (size_t i = 0; i < text.ids.size(); ++i) {
     if (text.ids[i] >= 0 && text.ids[i] < spec.encoder.vocab_size) continue;
-    return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i, spec.encoder.vocab_size - 1);
+    return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i,
+                spec.encoder.vocab_size - 1);
   }
   return {};
 }
+
+void EngineLaneDeleter::operator()(EngineLane* lane) const { delete lane; }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::Engine(Engine&&) noexcept = default;
@@ -67,17 +62,31 @@ int Engine::max_length() const { return impl_->max_length; }
 int Engine::threads() const { return impl_->team->size(); }
 uint64_t Engine::weight_bytes() const { return impl_->encoder->weight_bytes() + impl_->head.weight_bytes(); }
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
-int Engine::max_batch_tokens() const { return kBatchTokens; }
+int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
-Result<TokenizedText> Engine::tokenize(std::string_view text) const {
+Result<TokenizedText> Engine::tokenize(std::string_view text) const { return tokenize(text, {}); }
+
+Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions& options) const {
+  EncodeOptions encode = impl_->encode_options;
+  if (options.max_length) encode.max_length = std::min(encode.max_length, *options.max_length);
+  if (options.truncate_side) encode.truncation = *options.truncate_side;
+  if (encode.max_length < impl_->tokenizer.special_tokens()) {
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", encode.max_length,
+                impl_->tokenizer.special_tokens());
+  }
+  const std::string& prompt = options.prompt ? *options.prompt : impl_->prompt;
+  int prompt_tokens = options.prompt ? 0 : impl_->prompt_tokens;
+  if (options.prompt && !prompt.empty() && !pools_prompt(impl_->spec)) {
+    prompt_tokens = TRY(count_prompt_tokens(impl_->tokenizer, prompt, encode));
+  }
   std::string with_prompt;
-  if (!impl_->prompt.empty()) {
-    with_prompt.reserve(impl_->prompt.size() + text.size());
-    with_prompt.append(impl_->prompt).append(text);
+  if (!prompt.empty()) {
+    with_prompt.reserve(prompt.size() + text.size());
+    with_prompt.append(prompt).append(text);
     text = with_prompt;
   }
-  Encoding encoding = TRY(impl_->tokenizer.encode(text, impl_->encode_options));
-  TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), impl_->prompt_tokens, encoding.truncated};
+  Encoding encoding = TRY(impl_->tokenizer.encode(text, encode));
+  TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), prompt_tokens, encoding.truncated};
   // A model without a second token type has one row; transformers feeds it zeros as well.
   if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
   TRY_VOID(impl_->check(result));
@@ -91,7 +100,8 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
   TokenizedText text;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= impl_->spec.encoder.vocab_size) {
-      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i, impl_->spec.encoder.vocab_size - 1);
+      return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", ids[i], i,
+                  impl_->spec.encoder.vocab_size - 1);
     }
     text.ids.push_back(static_cast<int32_t>(ids[i]));
   }
@@ -101,10 +111,11 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
 
 Result<> Engine::check(const TokenizedText& text) const { return impl_->check(text); }
 int Engine::max_lane_tokens() const { return impl_->max_lane_tokens(); }
-std::unique_ptr<EngineLane> Engine::make_lane() const { return impl_->make_lane(1); }
-std::unique_ptr<EngineLane> Engine::make_lane(int ranks) const { return impl_->make_lane(ranks); }
+EngineLanePtr Engine::make_lane() const { return impl_->make_lane(1); }
+EngineLanePtr Engine::make_lane(int ranks) const { return impl_->make_lane(ranks); }
 
-void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const {
+void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out,
+                         std::span<Result<>> status) const {
   begin_batch(lane, texts);
   run_batch(lane, Share{});
   end_batch(lane, out, status);

@@ -20,31 +20,47 @@ namespace inlay {
 enum class Normalize : uint8_t { kAuto, kOn, kOff };  // auto: as the folder's modules say
 
 struct EngineOptions {
-  std::filesystem::path model;
+  std::filesystem::path model = {};
   Precision dtype = Precision::kAuto;
-  int threads = 0;                // 0: what affinity and the cgroup grant
-  std::optional<int> max_length;  // at most what the model's positions allow
+  int threads = 0;                     // 0: what affinity and the cgroup grant
+  std::optional<int> max_length = {};  // at most what the model's positions allow
   TruncationSide truncate_side = TruncationSide::kRight;
-  std::optional<std::string> prompt;  // put before every text; excludes prompt_name
-  std::optional<std::string> prompt_name;
-  std::optional<Pooling> pooling;  // instead of the folder's
+  std::optional<std::string> prompt = {};  // put before every text; excludes prompt_name
+  std::optional<std::string> prompt_name = {};
+  std::optional<Pooling> pooling = {};  // instead of the folder's
   Normalize normalize = Normalize::kAuto;
-  std::optional<int> dimensions;  // keep this many leading numbers of each vector (before normalising)
+  std::optional<int> dimensions = {};  // keep this many leading numbers of each vector (before normalising)
   bool escape_special_tokens = false;
+  std::optional<int> max_batch_tokens = {};  // most tokens of a batch; a longer text is a batch of its own
+  const Kernels* kernels = nullptr;          // null: the best table of this CPU
 };
+
+// The text that goes before every text: the prompt given, or the one named, or the folder's default, or none.
+Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec);
 
 // One text, tokenised and checked, ready to run.
 struct TokenizedText {
-  std::vector<int32_t> ids;
-  std::vector<int32_t> type_ids;  // empty when all are 0
-  int prompt_tokens = 0;          // leading tokens left out of pooling (include_prompt: false)
+  std::vector<int32_t> ids = {};
+  std::vector<int32_t> type_ids = {};  // empty when all are 0
+  int prompt_tokens = 0;               // leading tokens left out of pooling (include_prompt: false)
   bool truncated = false;
+};
+
+// How one text is read, where it differs from the engine's options.
+struct TextOptions {
+  std::optional<std::string> prompt;  // instead of the engine's; "" is none
+  std::optional<int> max_length;      // at most the engine's; more is cut to that
+  std::optional<TruncationSide> truncate_side;
 };
 
 struct Share;
 
 // Memory that one lane works in. A lane belongs to one thread at a time; lanes share nothing that is written.
 class EngineLane;
+struct EngineLaneDeleter {
+  void operator()(EngineLane* lane) const;
+};
+using EngineLanePtr = std::unique_ptr<EngineLane, EngineLaneDeleter>;
 
 // Thread-safe: all const functions may be called from any thread.
 class Engine {
@@ -68,6 +84,7 @@ class Engine {
 
   // Prompt, tokenizer and truncation as the options say.
   Result<TokenizedText> tokenize(std::string_view text) const;
+  Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const;
   // Ids used as given, nothing added. Every id must be in [0, vocab_size), and the length in [1, max_length].
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const;
 
@@ -80,16 +97,17 @@ class Engine {
 
   // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
   // status[i] is set for a text whose vector is not finite.
-  std::unique_ptr<EngineLane> make_lane() const;
+  EngineLanePtr make_lane() const;
   void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
-  // Most tokens that one batch should hold: more gains no speed and costs cache.
+  // Most tokens that one batch may hold: as the options say, else what is fastest.
   int max_batch_tokens() const;
   // Most tokens that one batch may hold: what a lane has memory for. Any text that check() passes fits.
   int max_lane_tokens() const;
 
-  // embed_batch in steps, so that up to `ranks` threads can share the middle one. One thread begins and ends the batch; run_batch is
-  // called by each thread of the share, which starts after begin_batch and is synchronised before end_batch. run_batch does not throw.
-  std::unique_ptr<EngineLane> make_lane(int ranks) const;
+  // embed_batch in steps, so that up to `ranks` threads can share the middle one. One thread begins and ends the batch;
+  // run_batch is called by each thread of the share, which starts after begin_batch and is synchronised before end_batch.
+  // run_batch does not throw.
+  EngineLanePtr make_lane(int ranks) const;
   void begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
   void run_batch(EngineLane& lane, const Share& share) const;
   void end_batch(EngineLane& lane, float* out, std::span<Result<>> status) const;

@@ -40,13 +40,14 @@ struct Engine::Impl {
   std::string prompt;
   int prompt_tokens = 0;
   int max_length = 0;
+  int max_batch_tokens = 0;
   EncodeOptions encode_options;
   // Lanes of embed(), made when first needed; the first has scratch for the whole team.
   std::mutex lanes_mutex;
-  std::vector<std::unique_ptr<EngineLane>> lanes;
+  std::vector<EngineLanePtr> lanes;
 
   int max_lane_tokens() const;
-  std::unique_ptr<EngineLane> make_lane(int ranks) const;
+  EngineLanePtr make_lane(int ranks) const;
   // Whether the text may run: its length and its ids.
   Result<> check(const TokenizedText& text) const;
   // Takes the texts in as the lane's batch.
@@ -56,5 +57,11 @@ struct Engine::Impl {
   // Pools the batch into `out` [texts, dimensions] and sets status[i] for a vector that is not finite.
   void finish(EngineLane& lane, float* out, std::span<Result<>> status) const;
 };
+
+// Leading tokens that pooling leaves out where the folder says so: those of the prompt alone, without the special token that ends
+// every text.
+Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options);
+// Whether pooling takes the prompt in.
+bool pools_prompt(const ModelSpec& spec);
 
 }  // namespace inlay

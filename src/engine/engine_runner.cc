@@ -14,7 +14,7 @@ class EngineArena final : public Arena {
 
  private:
   const Engine& engine_;
-  std::unique_ptr<EngineLane> lane_;
+  EngineLanePtr lane_;
 };
 
 class EngineRunner final : public BatchRunner {

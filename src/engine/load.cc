@@ -8,26 +8,19 @@
 namespace inlay {
 namespace {
 
-Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec) {
-  if (options.prompt && options.prompt_name) return fail(ErrorCode::kInvalidArgument, "give either prompt or prompt_name, not both");
-  if (options.prompt) return *options.prompt;
-  const std::optional<std::string>& name = options.prompt_name ? options.prompt_name : spec.default_prompt_name;
-  if (!name) return std::string();
-  const std::map<std::string, std::string>::const_iterator found = spec.prompts.find(*name);
-  if (found != spec.prompts.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [known, text] : spec.prompts) names.push_back(known);
-  return fail(ErrorCode::kInvalidArgument, "prompt name '{}': the model has {}", *name,
-              names.empty() ? "no prompts" : fmt::format("{}", fmt::join(names, ", ")));
-}
+// GEMM saturates at some 64 rows; 256 rows of a 384-wide model still keep their activations in a 1 MB L2, and a query that
+// waits behind a batch waits for that many tokens only.
+constexpr int kBatchTokens = 256;
 
 Result<int> resolve_max_length(const EngineOptions& options, const ModelSpec& spec, int special_tokens) {
   const int wanted = options.max_length.value_or(spec.max_length);
   if (wanted > spec.encoder.max_positions) {
-    return fail(ErrorCode::kInvalidArgument, "max_length is {}, the model has {} positions", wanted, spec.encoder.max_positions);
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, the model has {} positions", wanted,
+                spec.encoder.max_positions);
   }
   if (wanted < std::max(1, special_tokens)) {
-    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", wanted, special_tokens);
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", wanted,
+                special_tokens);
   }
   return wanted;
 }
@@ -45,14 +38,38 @@ const PoolingSpec& pooling_of(const ModelSpec& spec) {
   INLAY_CHECK(false, "read_model_spec always gives a pooling module");
 }
 
-// Leading tokens that pooling leaves out: those of the prompt alone, without the special token that ends every text.
+// More than a text of any model needs; it bounds the memory of a lane.
+constexpr int kMostBatchTokens = 1 << 20;
+
+Result<int> resolve_batch_tokens(const EngineOptions& options) {
+  const int wanted = options.max_batch_tokens.value_or(kBatchTokens);
+  if (wanted >= 1 && wanted <= kMostBatchTokens) return wanted;
+  return fail(ErrorCode::kInvalidArgument, "max_batch_tokens is {}, wanted 1 to {}", wanted, kMostBatchTokens);
+}
+
+}  // namespace
+
+bool pools_prompt(const ModelSpec& spec) { return pooling_of(spec).include_prompt; }
+
 Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options) {
   const Encoding alone = TRY(tokenizer.encode(prompt, options));
   const bool ends_special = !alone.ids.empty() && tokenizer.is_special(alone.ids.back());
   return static_cast<int>(alone.ids.size()) - (ends_special ? 1 : 0);
 }
 
-}  // namespace
+Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec) {
+  if (options.prompt && options.prompt_name)
+    return fail(ErrorCode::kInvalidArgument, "give either prompt or prompt_name, not both");
+  if (options.prompt) return *options.prompt;
+  const std::optional<std::string>& name = options.prompt_name ? options.prompt_name : spec.default_prompt_name;
+  if (!name) return std::string();
+  const std::map<std::string, std::string>::const_iterator found = spec.prompts.find(*name);
+  if (found != spec.prompts.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, text] : spec.prompts) names.push_back(known);
+  return fail(ErrorCode::kInvalidArgument, "prompt name '{}': the model has {}", *name,
+              names.empty() ? "no prompts" : fmt::format("{}", fmt::join(names, ", ")));
+}
 
 Result<Engine> Engine::load(const EngineOptions& options) {
   if (options.threads < 0) {
@@ -64,15 +81,16 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   WeightStore weights = TRY(WeightStore::open(spec.folder));
   std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(spec), std::move(tokenizer), std::move(weights));
 
-  const Kernels& table = kernels();
+  const Kernels& table = options.kernels == nullptr ? kernels() : *options.kernels;
   impl->precision = resolve_precision(options.dtype, table);
   impl->plan = plan_for(impl->precision, table);
   impl->max_length = TRY(resolve_max_length(options, impl->spec, impl->tokenizer.special_tokens()));
+  impl->max_batch_tokens = TRY(resolve_batch_tokens(options));
   impl->prompt = TRY(resolve_prompt(options, impl->spec));
   impl->encode_options = {.max_length = impl->max_length,
                           .truncation = options.truncate_side,
                           .escape_special_tokens = options.escape_special_tokens};
-  if (!impl->prompt.empty() && !pooling_of(impl->spec).include_prompt) {
+  if (!impl->prompt.empty() && !pools_prompt(impl->spec)) {
     impl->prompt_tokens = TRY(count_prompt_tokens(impl->tokenizer, impl->prompt, impl->encode_options));
   }
   impl->team = std::make_unique<Team>(options.threads == 0 ? granted_threads() : options.threads);

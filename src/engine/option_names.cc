@@ -7,7 +7,8 @@ namespace inlay {
 namespace {
 
 template <class Value, size_t kCount>
-Result<Value> parse(std::string_view option, std::string_view name, const std::array<std::pair<std::string_view, Value>, kCount>& known) {
+Result<Value> parse(std::string_view option, std::string_view name,
+                    const std::array<std::pair<std::string_view, Value>, kCount>& known) {
   std::string names;
   for (const auto& [known_name, value] : known) {
     if (known_name == name) return value;
@@ -25,17 +26,19 @@ Result<Precision> parse_dtype(std::string_view name) {
 
 Result<TruncationSide> parse_truncate_side(std::string_view name) {
   return parse<TruncationSide, 3>(
-      "truncate_side", name, {{{"right", TruncationSide::kRight}, {"left", TruncationSide::kLeft}, {"none", TruncationSide::kNone}}});
+      "truncate_side", name,
+      {{{"right", TruncationSide::kRight}, {"left", TruncationSide::kLeft}, {"none", TruncationSide::kNone}}});
 }
 
 Result<Pooling> parse_pooling(std::string_view name) {
   if (const std::optional<Pooling> pooling = pooling_from_name(name)) return *pooling;
-  return fail(ErrorCode::kInvalidArgument, "pooling is '{}', wanted one of cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken",
-              name);
+  return fail(ErrorCode::kInvalidArgument,
+              "pooling is '{}', wanted one of cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken", name);
 }
 
 Result<Normalize> parse_normalize(std::string_view name) {
-  return parse<Normalize, 3>("normalize", name, {{{"auto", Normalize::kAuto}, {"on", Normalize::kOn}, {"off", Normalize::kOff}}});
+  return parse<Normalize, 3>("normalize", name,
+                             {{{"auto", Normalize::kAuto}, {"on", Normalize::kOn}, {"off", Normalize::kOff}}});
 }
 
 }  // namespace inlay

@@ -1,4 +1,5 @@
-// Option values by the names that flags, environment variables, JSON and the public interface use. Errors list the names there are.
+// Option values by the names that flags, environment variables, JSON and the public interface use. Errors list the names there
+// are.
 #pragma once
 
 #include <string_view>

@@ -29,14 +29,14 @@ struct WorkRequest {
 // Result i belongs to texts[i]: a vector of dimensions() numbers, or that text's own error.
 struct WorkResult {
   std::vector<Result<std::vector<float>>> vectors;
-  std::chrono::nanoseconds queued{0};   // from submit to the start of the first text
+  std::chrono::nanoseconds queued{0};  // from submit to the start of the first text
   std::chrono::nanoseconds computed{0};
 };
 
 struct SchedulerOptions {
-  int max_batch_tokens = 0;                  // 0: the engine's choice
-  int max_batch_requests = 0;                // texts in a batch; 0: no limit
-  int max_concurrent_requests = 512;         // admitted and not yet answered
+  int max_batch_tokens = 0;           // 0: the engine's choice
+  int max_batch_requests = 0;         // texts in a batch; 0: no limit
+  int max_concurrent_requests = 512;  // admitted and not yet answered
   int64_t max_queue_tokens = 1 << 20;
   std::chrono::microseconds max_queue_delay[3] = {std::chrono::microseconds(0), std::chrono::microseconds(0),
                                                   std::chrono::microseconds(5000)};  // by class
@@ -65,11 +65,12 @@ class Scheduler {
   // Stops taking requests, finishes what was admitted, joins.
   ~Scheduler();
 
-  // One decision for the whole request: admitted (then `done` is called exactly once, on a lane's thread; it must be short and not
-  // throw), or an Overload and `done` is never called. Thread-safe; never blocks on compute.
+  // One decision for the whole request: admitted (then `done` is called exactly once, on a lane's thread; it must be short and
+  // not throw), or an Overload and `done` is never called. Thread-safe; never blocks on compute.
   std::optional<Overload> submit(WorkRequest request, std::function<void(WorkResult)> done);
 
-  // From now on submit() answers kUnavailable-like Overloads; returns when everything admitted has been answered or `limit` has passed.
+  // From now on submit() answers kUnavailable-like Overloads; returns when everything admitted has been answered or `limit` has
+  // passed.
   bool drain(std::chrono::milliseconds limit);
 
   // Thread-safe; takes a lock that lanes need, for some microseconds.

@@ -70,10 +70,12 @@ void Lane::work() {
       run_as_team(own_);
     else
       run_alone(own_, Share{.between_blocks = &between_blocks_});
-    deliver(own_);
     lock.lock();
     settle(own_);
     core_.counters.lane_busy[index_] += Clock::now() - began;
+    lock.unlock();
+    deliver(own_);
+    lock.lock();
   }
 }
 
@@ -191,7 +193,8 @@ void Lane::deliver(Place& place) {
   }
 }
 
-// What is learnt from a batch that ran. Under the mutex.
+// What is learnt from a batch that ran; before its texts are answered, so that whoever has an answer finds it counted. Under
+// the mutex.
 void Lane::settle(const Place& place) {
   for (const Result<>& status : place.status) ++(status ? core_.counters.embedded : core_.counters.failed);
   if (place.time.count() > 0) core_.note_ran(place.batch, place.time);
@@ -220,9 +223,11 @@ bool Lane::run_urgent() {
   finish_dropped(urgent_);
   set_up(urgent_);
   run_alone(urgent_, Share{});
+  {
+    const std::lock_guard<std::mutex> lock(core_.mutex);
+    settle(urgent_);
+  }
   deliver(urgent_);
-  const std::lock_guard<std::mutex> lock(core_.mutex);
-  settle(urgent_);
   return true;
 }
 

@@ -52,10 +52,10 @@ TEST_P(Activations, CaseH12GeluIsTheErfFormAndItsTanhFormIsAnother) {
   }
 }
 
-// Every 9973rd float between -40 and 40.
+// Every 29989th float between -40 and 40.
 TEST_P(Activations, AreWithinTheirStatedErrorEverywhere) {
   std::vector<float> x;
-  for (uint32_t bits = 0; bits <= std::bit_cast<uint32_t>(40.0F); bits += 9973) {
+  for (uint32_t bits = 0; bits <= std::bit_cast<uint32_t>(40.0F); bits += 29989) {
     x.push_back(std::bit_cast<float>(bits));
     x.push_back(-x.back());
   }

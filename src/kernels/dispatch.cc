@@ -12,9 +12,14 @@ namespace inlay {
 void fill_scalar(Kernels& table);
 #if defined(__x86_64__)
 void fill_avx2(Kernels& table);
+void fill_avx_vnni(Kernels& table);
 void fill_avx512(Kernels& table);
 void fill_avx512_vnni(Kernels& table);
 void fill_avx512_bf16(Kernels& table);
+#elif defined(__aarch64__)
+void fill_neon(Kernels& table);
+void fill_neon_dot(Kernels& table);
+void fill_neon_i8mm(Kernels& table);
 #endif
 
 namespace {
@@ -31,9 +36,14 @@ constexpr Step kSteps[] = {
     {"scalar", 0, fill_scalar, nullptr},
 #if defined(__x86_64__)
     {"avx2", kCpuAvx2, fill_avx2, nullptr},
+    {"avx_vnni", kCpuAvx2 | kCpuAvxVnni, fill_avx_vnni, "avx2"},
     {"avx512", kCpuAvx512, fill_avx512, nullptr},
     {"avx512_vnni", kCpuAvx512 | kCpuAvx512Vnni, fill_avx512_vnni, "avx512"},
     {"avx512_bf16", kCpuAvx512 | kCpuAvx512Vnni | kCpuAvx512Bf16, fill_avx512_bf16, "avx512_vnni"},
+#elif defined(__aarch64__)
+    {"neon", kCpuNeon, fill_neon, nullptr},
+    {"neon_dot", kCpuNeon | kCpuNeonDot, fill_neon_dot, "neon"},
+    {"neon_i8mm", kCpuNeon | kCpuNeonI8mm, fill_neon_i8mm, "neon"},
 #endif
 };
 

@@ -98,11 +98,11 @@ class PackedGemm {
   PackedGemm(const Kernels& table, const GemmProblem& problem)
       : table_(table), problem_(problem), layout_(table.panel(problem.shape.format)) {
     shape_ = packed_shape(layout_, problem.shape.columns, problem.shape.k);
+    a_min_ = problem.a_min;
     pack_a();
     pack_b();
     const int columns = shape_.padded_columns;
     bias_ = padded(problem.bias, columns);
-    b_scale_.resize(columns);
     c_.assign(static_cast<size_t>(problem.shape.rows) * columns, kUntouched);
     fill_args();
   }
@@ -134,7 +134,7 @@ class PackedGemm {
              begin * args.c_stride * element;
     if (args.residual != nullptr) args.residual = residual_.data() + begin * args.residual_stride;
     if (args.a_scale != nullptr) args.a_scale = problem_.a_scale.data() + begin;
-    if (args.a_min != nullptr) args.a_min = problem_.a_min.data() + begin;
+    if (args.a_min != nullptr) args.a_min = a_min_.data() + begin;
   }
   void run() { table_.gemm[static_cast<int>(problem_.shape.format)](args); }
   void clear() {
@@ -167,8 +167,14 @@ class PackedGemm {
   void pack_a() {
     if (problem_.shape.format == Format::kBF16) return store_a<uint16_t>(float_to_bf16);
     if (problem_.shape.format != Format::kI8) return store_a<float>([](float x) { return x; });
+    if (layout_.first_code < 0) return store_shifted_a();
     if (layout_.activation_bytes == 1) return store_a<uint8_t>([](float x) { return static_cast<uint8_t>(x); });
     store_a<int16_t>([](float x) { return static_cast<int16_t>(x); });
+  }
+  // Codes from -128 on stand for the same activations when the minimum of each row is raised.
+  void store_shifted_a() {
+    store_a<int8_t>([](float x) { return static_cast<int8_t>(x - 128); });
+    for (size_t row = 0; row < a_min_.size(); ++row) a_min_[row] += 128 * problem_.a_scale[row];
   }
   void pack_b() {
     b_.assign(shape_.bytes, 0);
@@ -210,7 +216,7 @@ class PackedGemm {
     args.c_stride = shape_.padded_columns;
     if (problem_.shape.format != Format::kI8) return;
     args.a_scale = problem_.a_scale.data();
-    args.a_min = problem_.a_min.data();
+    args.a_min = a_min_.data();
     args.b_scale = packed_scale_.data();
     args.b_sum = b_sum_.data();
   }
@@ -220,7 +226,7 @@ class PackedGemm {
   PanelLayout layout_;
   PackedShape shape_;
   std::vector<char> a_, b_;
-  std::vector<float> bias_, residual_, b_scale_, packed_scale_, b_sum_, c_;
+  std::vector<float> bias_, residual_, a_min_, packed_scale_, b_sum_, c_;
   std::vector<uint16_t> c_bf16_;
 };
 

@@ -6,7 +6,14 @@ namespace {
 
 class Int8Exact : public TableTest {
  protected:
-  // Activations of one code times weights of one code, k of them, through the whole kernel with all scales 1.
+  // So that a result is the sum of the codes as they are stored.
+  static void use_unit_scales(PackedGemm& packed, const std::vector<float>& ones, const std::vector<float>& zeros) {
+    packed.args.b_scale = ones.data();
+    packed.args.b_sum = zeros.data();
+    packed.args.a_min = zeros.data();
+  }
+  // Activations of one code times weights of one code, k of them, through the whole kernel. `code` is in 0..255, and stands
+  // for the code as far above the table's first.
   void expect_exact(int code, int weight, int k) {
     if (!table().has(Format::kI8)) GTEST_SKIP();
     GemmProblem p;
@@ -20,10 +27,11 @@ class Int8Exact : public TableTest {
     PackedGemm packed(table(), p);
     // pack_column_i8 never writes -128, so the panels are filled directly: zeros in the padding of k.
     const std::vector<float> ones(packed.shape().padded_columns, 1.0F);
-    packed.args.b_scale = ones.data();
+    const std::vector<float> zeros(packed.shape().padded_columns, 0.0F);
+    use_unit_scales(packed, ones, zeros);
     fill_panels(packed, weight, k);
     packed.run();
-    const int64_t sum = static_cast<int64_t>(code) * weight * k;
+    const int64_t sum = static_cast<int64_t>(code + packed.layout().first_code) * weight * k;
     for (int row = 0; row < 9; ++row) {
       for (int column = 0; column < 20; ++column) {
         ASSERT_EQ(packed.result(row, column), static_cast<float>(sum)) << code << " x " << weight << " x " << k;
@@ -58,7 +66,6 @@ TEST_P(Int8Exact, OddKDoesNotSaturateEither) {
   for (const int k : {1, 3, 5, 31, 1023}) expect_exact(255, -128, k);
 }
 
-// Every table gives the bits of the first one: sums are exact, and the epilogue is the same few operations.
 TEST_P(Int8Exact, RandomSumsAreExactIntegers) {
   if (!table().has(Format::kI8)) GTEST_SKIP();
   Random random(14);
@@ -70,12 +77,15 @@ TEST_P(Int8Exact, RandomSumsAreExactIntegers) {
     p.b_scale.assign(33, 1.0F);
     p.bias.assign(33, 0.0F);
     PackedGemm packed(table(), p);
+    const std::vector<float> ones(packed.shape().padded_columns, 1.0F);
+    const std::vector<float> zeros(packed.shape().padded_columns, 0.0F);
+    use_unit_scales(packed, ones, zeros);
     packed.run();
     for (int row = 0; row < 7; ++row) {
       for (int column = 0; column < 33; ++column) {
         int64_t sum = 0;
         for (int i = 0; i < k; ++i) {
-          sum += static_cast<int64_t>(p.a[static_cast<size_t>(row) * k + i]) *
+          sum += (static_cast<int64_t>(p.a[static_cast<size_t>(row) * k + i]) + packed.layout().first_code) *
                  static_cast<int64_t>(p.b[static_cast<size_t>(column) * k + i]);
         }
         ASSERT_EQ(packed.result(row, column), static_cast<float>(sum)) << "k " << k << " row " << row << " column " << column;

@@ -17,7 +17,7 @@ namespace inlay {
 enum class Format : uint8_t {
   kF32,          // float x float
   kBF16,         // bf16 x bf16, summed in float
-  kI8,           // u8 activations (scale and minimum per row) x s8 weights (scale per column), summed exactly in int32
+  kI8,           // codes of 8 bits (scale and minimum per row) x s8 weights (scale per column), summed exactly in int32
   kHalfWeights,  // float activations x fp16 weights widened in registers: half the memory of kF32, same arithmetic
   kBF16Weights,  // float activations x bf16 weights widened in registers
 };
@@ -29,8 +29,10 @@ struct PanelLayout {
   int panel_columns = 0;
   int k_step = 0;         // consecutive k that lie together, because one instruction multiplies them
   int element_bytes = 0;  // of a packed weight
-  int activation_bytes =
-      0;  // of an element of A: kI8 takes u8, or the same numbers as int16 where no instruction multiplies bytes
+  // Of an element of A. kI8 takes codes of one byte, or of two where no instruction multiplies bytes.
+  int activation_bytes = 0;
+  // kI8: the codes are first_code .. first_code + 255, signed if it is below zero.
+  int first_code = 0;
 };
 
 // c[row, column] = activation(sum_k a[row, k] * b[k, column] + bias[column]) + residual[row, column]
@@ -49,7 +51,7 @@ struct GemmArgs {
   void* c = nullptr;                // [rows, columns]
   int64_t c_stride = 0;             // elements
   bool c_is_bf16 = false;           // else float
-  // kI8 only. The activation is a_scale[row] * q + a_min[row], the weight b_scale[column] * w.
+  // kI8 only. The activation is a_scale[row] * code + a_min[row], the weight b_scale[column] * w.
   const float* a_scale = nullptr;  // [rows]
   const float* a_min = nullptr;    // [rows]
   const float* b_scale = nullptr;  // [columns, padded]
@@ -89,11 +91,11 @@ struct LayerNormArgs {
 struct ConvertArgs {
   const float* x = nullptr;  // [rows, columns]
   int64_t x_stride = 0;      // floats
-  void* y = nullptr;         // bf16, or codes of 0..255 as the kI8 layout's activation_bytes says
+  void* y = nullptr;         // bf16, or codes as the kI8 layout's activation_bytes and first_code say
   int64_t y_stride = 0;      // elements
-  float* scale =
-      nullptr;  // to_codes only: [rows]; x is about scale * q + minimum, with q = round((x - minimum) / scale) in 0..255
-  float* minimum = nullptr;  // to_codes only: [rows]
+  // to_codes only: x is about scale * code + minimum, the code being the nearest. With a first_code of 0, minimum is min x.
+  float* scale = nullptr;    // [rows]
+  float* minimum = nullptr;  // [rows]
   int rows = 0;
   int columns = 0;
   int padded = 0;

@@ -20,11 +20,14 @@ struct Tolerance {
   static constexpr double kSum = 1e-6;
   // Rounding to bf16, as a share of the value.
   static constexpr double kBf16 = 1.0 / 256;
-  // Activations: absolute error, and error as a share of |x|. The second pair is for results rounded to 8 bits right after.
-  static constexpr double kActivation = 4e-7;
-  static constexpr double kActivationOfInput = 3e-7;
-  static constexpr double kCoarseActivation = 4e-5;
-  static constexpr double kCoarseActivationOfInput = 2e-6;
+  // Activations: absolute error, and error as a share of |x|. Products whose results are rounded to bf16 or to codes of 8 bits
+  // right after may take a cheaper GELU.
+  static constexpr double kActivation = 3e-7;
+  static constexpr double kActivationOfInput = 2e-7;
+  static constexpr double kGeluBf16 = 4e-5;
+  static constexpr double kGeluBf16OfInput = 5e-6;
+  static constexpr double kGeluCodes = 2e-4;
+  static constexpr double kGeluCodesOfInput = 3.5e-5;
   // Attention, as a share of the largest |v|: float weights, and weights kept in bf16.
   static constexpr double kAttention = 2e-6;
   static constexpr double kAttentionBf16 = 2.1e-3;
@@ -92,12 +95,15 @@ constexpr Activation kActivations[] = {Activation::kIdentity, Activation::kGelu,
                                        Activation::kRelu,     Activation::kSilu, Activation::kTanh,     Activation::kSigmoid};
 constexpr Format kAllFormats[] = {Format::kF32, Format::kBF16, Format::kI8, Format::kHalfWeights, Format::kBF16Weights};
 
-// Of a GELU in a product that may take the coarse polynomial.
 inline double activation_allowance(Format format, Activation activation, double x) {
   if (activation == Activation::kIdentity || activation == Activation::kRelu) return 0;
-  const bool coarse = activation == Activation::kGelu && (format == Format::kBF16 || format == Format::kI8);
-  if (coarse) return Tolerance::kCoarseActivation + Tolerance::kCoarseActivationOfInput * std::abs(x);
-  return Tolerance::kActivation + Tolerance::kActivationOfInput * std::abs(x);
+  const double size = std::abs(x);
+  if (activation == Activation::kGelu && format == Format::kBF16) {
+    return Tolerance::kGeluBf16 + Tolerance::kGeluBf16OfInput * size;
+  }
+  if (activation == Activation::kGelu && format == Format::kI8)
+    return Tolerance::kGeluCodes + Tolerance::kGeluCodesOfInput * size;
+  return Tolerance::kActivation + Tolerance::kActivationOfInput * size;
 }
 
 // The tables of this CPU as a parameter of tests: class X : public TableTest {}; EACH_TABLE(X);

@@ -8,9 +8,32 @@
 
 namespace inlay {
 
+#if defined(__x86_64__)
+void fill_avx_vnni_evex(Kernels& table);
+
+// The AVX-VNNI table on a CPU that has its instructions in the encoding of AVX-512.
+const Kernels* avx_vnni_by_evex() {
+  static const Kernels table = [] {
+    Kernels result;
+    for (const Kernels* other : available_kernels()) {
+      if (std::string(other->name) == "avx2") result = *other;
+    }
+    result.name = "avx_vnni_by_evex";
+    result.needs = kCpuAvx512 | kCpuAvx512Vnni;
+    fill_avx_vnni_evex(result);
+    return result;
+  }();
+  return (table.needs & cpu_features()) == table.needs ? &table : nullptr;
+}
+#else
+const Kernels* avx_vnni_by_evex() { return nullptr; }
+#endif
+
 std::vector<const Kernels*> tables_under_test() {
   const KernelTables tables = available_kernels();
-  return {tables.begin(), tables.end()};
+  std::vector<const Kernels*> all(tables.begin(), tables.end());
+  if (const Kernels* extra = avx_vnni_by_evex()) all.push_back(extra);
+  return all;
 }
 
 namespace {
@@ -53,9 +76,9 @@ TEST_P(Tables, PeakCountsItsOperations) {
   }
 }
 
-// A death test forks, so that each child chooses its table anew.
+// A death test forks, and nothing calls kernels() in the parent, so that each child chooses its table anew.
 TEST_P(Tables, IsaVariableIsObeyed) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  if (&table() == avx_vnni_by_evex()) GTEST_SKIP() << "no table of the library";
   const std::string name = table().name;
   const auto report_choice = [&name] {
     ::setenv("INLAY_ISA", name.c_str(), 1);
@@ -66,7 +89,6 @@ TEST_P(Tables, IsaVariableIsObeyed) {
 }
 
 TEST(TablesDeathTest, UnknownIsaEndsTheProgramWithTheNamesThereAre) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto choose_nonsense = [] {
     ::setenv("INLAY_ISA", "avx9000", 1);
     kernels();
@@ -75,7 +97,6 @@ TEST(TablesDeathTest, UnknownIsaEndsTheProgramWithTheNamesThereAre) {
 }
 
 TEST(TablesDeathTest, WithoutIsaTheLastTableIsChosen) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto report_choice = [] {
     ::unsetenv("INLAY_ISA");
     std::fprintf(stderr, "chosen: %s.\n", kernels().name);

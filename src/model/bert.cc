@@ -16,22 +16,22 @@ struct BertLayer {
   PackedLinear qkv;     // [3 * hidden, hidden]: query, key and value in one product
   PackedLinear output;  // [hidden, hidden]
   NormWeights attention_norm;
-  PackedLinear up;      // [intermediate, hidden]
-  PackedLinear down;    // [hidden, intermediate]
+  PackedLinear up;    // [intermediate, hidden]
+  PackedLinear down;  // [hidden, intermediate]
   NormWeights feed_norm;
+};
+
+struct BertTables {
+  EmbeddingTable words;
+  EmbeddingTable positions;
+  EmbeddingTable types;
+  NormWeights norm;
 };
 
 class Bert final : public Encoder {
  public:
-  Bert(const EncoderConfig& config, const ComputePlan& plan, EmbeddingTable words, EmbeddingTable positions, EmbeddingTable types,
-       NormWeights norm, std::vector<BertLayer> layers)
-      : config_(config),
-        plan_(plan),
-        words_(std::move(words)),
-        positions_(std::move(positions)),
-        types_(std::move(types)),
-        norm_(std::move(norm)),
-        layers_(std::move(layers)) {}
+  Bert(const EncoderConfig& config, const ComputePlan& plan, BertTables tables, std::vector<BertLayer> layers)
+      : config_(config), plan_(plan), tables_(std::move(tables)), layers_(std::move(layers)) {}
 
   EncoderSizes sizes() const override { return {config_.hidden_size, config_.heads, config_.intermediate_size}; }
 
@@ -54,10 +54,7 @@ class Bert final : public Encoder {
 
   EncoderConfig config_;
   ComputePlan plan_;
-  EmbeddingTable words_;
-  EmbeddingTable positions_;
-  EmbeddingTable types_;
-  NormWeights norm_;
+  BertTables tables_;
   std::vector<BertLayer> layers_;
 };
 
@@ -68,19 +65,19 @@ void Bert::embed(const Share& share, const PackedBatch& batch, Workspace& worksp
     const Share::Range part = share.part_of(batch.starts[text + 1] - begin);
     for (int position = part.begin; position < part.end; ++position) {
       float* row = x.row(begin + position);
-      words_.set_row(batch.ids[begin + position], row);
-      types_.add_row(batch.type_ids[begin + position], row);
-      positions_.add_row(position, row);
+      tables_.words.set_row(batch.ids[begin + position], row);
+      tables_.types.add_row(batch.type_ids[begin + position], row);
+      tables_.positions.add_row(position, row);
     }
   }
   share.sync();
-  finish_block(share, norm_, batch.tokens(), workspace);
+  finish_block(share, tables_.norm, batch.tokens(), workspace);
 }
 
 // The norm at the end of a block, and its result in the form that the next product reads.
 void Bert::finish_block(const Share& share, const NormWeights& norm, int tokens, Workspace& workspace) const {
   layer_norm(*plan_.kernels, share, norm, workspace.hidden(), tokens);
-  prepare(*plan_.kernels, share, plan_.format, workspace.hidden(), tokens, config_.hidden_size, workspace.hidden_operand());
+  prepare(*plan_.kernels, share, {plan_.format, workspace.hidden(), tokens, config_.hidden_size, workspace.hidden_operand()});
   share.sync();
 }
 
@@ -111,12 +108,13 @@ void Bert::attend(const Share& share, const PackedBatch& batch, const BertLayer&
              .scratch = workspace.attention_scratch(share.rank)});
   share.sync();
   if (!direct) {
-    prepare(kernels, share, plan_.format, workspace.context(), tokens, config_.hidden_size, context);
+    prepare(kernels, share, {plan_.format, workspace.context(), tokens, config_.hidden_size, context});
     share.sync();
   }
   const Floats x = workspace.hidden();
-  linear(kernels, share,
-         {.weights = layer.output, .input = context, .rows = tokens, .residual = &x, .output = x.data, .output_stride = x.stride});
+  linear(
+      kernels, share,
+      {.weights = layer.output, .input = context, .rows = tokens, .residual = &x, .output = x.data, .output_stride = x.stride});
   share.sync();
   finish_block(share, layer.attention_norm, tokens, workspace);
 }
@@ -143,7 +141,7 @@ void Bert::feed_forward(const Share& share, int tokens, const BertLayer& layer, 
             .output_is_bf16 = direct});
     share.sync();
     if (!direct) {
-      prepare(kernels, share, plan_.format, feed, rows, config_.intermediate_size, wide);
+      prepare(kernels, share, {plan_.format, feed, rows, config_.intermediate_size, wide});
       if (plan_.format == Format::kI8) share.sync();
     }
     const Floats x = {workspace.hidden().row(begin), workspace.hidden().stride};
@@ -164,7 +162,7 @@ double Bert::flop(std::span<const int> lengths) const {
 }
 
 uint64_t Bert::weight_bytes() const {
-  uint64_t bytes = words_.bytes() + positions_.bytes() + types_.bytes();
+  uint64_t bytes = tables_.words.bytes() + tables_.positions.bytes() + tables_.types.bytes();
   for (const BertLayer& layer : layers_) {
     bytes += layer.qkv.bytes() + layer.output.bytes() + layer.up.bytes() + layer.down.bytes();
   }
@@ -178,14 +176,15 @@ class BertLoader {
       : config_(config), weights_(weights), plan_(plan), team_(team) {}
 
   Result<std::unique_ptr<Encoder>> load() {
-    EmbeddingTable words = TRY(table("embeddings.word_embeddings.weight", config_.vocab_size));
-    EmbeddingTable positions = TRY(table("embeddings.position_embeddings.weight", config_.max_positions));
-    EmbeddingTable types = TRY(table("embeddings.token_type_embeddings.weight", config_.token_types));
-    NormWeights embedding_norm = TRY(norm("embeddings.LayerNorm"));
+    BertTables tables = {
+        .words = TRY(table("embeddings.word_embeddings.weight", config_.vocab_size)),
+        .positions = TRY(table("embeddings.position_embeddings.weight", config_.max_positions)),
+        .types = TRY(table("embeddings.token_type_embeddings.weight", config_.token_types)),
+        .norm = TRY(norm("embeddings.LayerNorm")),
+    };
     std::vector<BertLayer> layers;
     for (int i = 0; i < config_.layers; ++i) layers.push_back(TRY(layer(fmt::format("encoder.layer.{}.", i))));
-    return std::make_unique<Bert>(config_, plan_.compute, std::move(words), std::move(positions), std::move(types),
-                                  std::move(embedding_norm), std::move(layers));
+    return std::make_unique<Bert>(config_, plan_.compute, std::move(tables), std::move(layers));
   }
 
  private:
@@ -249,7 +248,8 @@ class BertLoader {
 
 }  // namespace
 
-Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& store, const LoadPlan& plan, Team& team) {
+Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& store, const LoadPlan& plan,
+                                           Team& team) {
   const NamedWeights weights = TRY(NamedWeights::match(store, "embeddings.word_embeddings.weight"));
   return BertLoader(config, weights, plan, team).load();
 }

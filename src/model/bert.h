@@ -7,6 +7,7 @@
 
 namespace inlay {
 
-Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan, Team& team);
+Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan,
+                                           Team& team);
 
 }  // namespace inlay

@@ -21,11 +21,13 @@ constexpr std::array<Architecture, 1> kArchitectures = {{
 
 }  // namespace
 
-Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan, Team& team) {
+Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan,
+                                              Team& team) {
   for (const Architecture& architecture : kArchitectures) {
     if (architecture.model_type == config.model_type) return architecture.load(config, weights, plan, team);
   }
-  return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', which no architecture here serves", config.model_type);
+  return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', which no architecture here serves",
+              config.model_type);
 }
 
 }  // namespace inlay

@@ -16,8 +16,8 @@
 
 namespace inlay {
 
-// Texts lie end to end without padding: text i is tokens [starts[i], starts[i + 1]). Attention therefore needs no mask, only these
-// bounds; this is why `starts` has one entry more than the batch has texts.
+// Texts lie end to end without padding: text i is tokens [starts[i], starts[i + 1]). Attention therefore needs no mask, only
+// these bounds; this is why `starts` has one entry more than the batch has texts.
 struct PackedBatch {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;
@@ -52,9 +52,9 @@ class Workspace {
   int max_tokens() const { return max_tokens_; }
   size_t bytes() const;
 
-  Floats hidden() { return floats(hidden_, hidden_stride_); }    // [tokens, hidden_size]
-  Floats feed() { return floats(feed_, feed_stride_); }          // [kFeedRows, intermediate_size]
-  void* qkv() { return qkv_.as<>(); }                            // [tokens, 3 * hidden_size], float or bf16
+  Floats hidden() { return floats(hidden_, hidden_stride_); }  // [tokens, hidden_size]
+  Floats feed() { return floats(feed_, feed_stride_); }        // [kFeedRows, intermediate_size]
+  void* qkv() { return qkv_.as<>(); }                          // [tokens, 3 * hidden_size], float or bf16
   int64_t qkv_stride() const { return qkv_stride_; }
   Floats context() { return floats(context_, hidden_stride_); }  // [tokens, hidden_size]
   // What the kernels read in place of hidden(), context() and feed(); the same memory for float formats.
@@ -63,8 +63,8 @@ class Workspace {
   Operand feed_operand();
   void* attention_scratch(int rank) { return scratch_.as<>() + static_cast<size_t>(rank) * scratch_bytes_; }
 
-  // The feed-forward block takes this many rows at a time, so that its wide activations stay in the cache and its memory stays small
-  // for long texts.
+  // The feed-forward block takes this many rows at a time, so that its wide activations stay in the cache and its memory stays
+  // small for long texts.
   static constexpr int kFeedRows = 256;
 
  private:
@@ -84,8 +84,9 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
   virtual EncoderSizes sizes() const = 0;
-  // Runs one thread's share of a forward pass; every thread of the team calls it with the same batch and workspace. The hidden states
-  // of the last layer are in workspace.hidden() once all have returned and synchronised. Ids and lengths have been checked.
+  // Runs one thread's share of a forward pass; every thread of the team calls it with the same batch and workspace. The hidden
+  // states of the last layer are in workspace.hidden() once all have returned and synchronised. Ids and lengths have been
+  // checked.
   virtual void forward(const Share& share, const PackedBatch& batch, Workspace& workspace) const = 0;
   // Operations (two per multiply-add) for texts of these lengths.
   virtual double flop(std::span<const int> lengths) const = 0;
@@ -100,6 +101,7 @@ struct LoadPlan {
 };
 
 // Builds the encoder that the spec names; `weights` must outlive it. Tensors that were copied are released.
-Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan, Team& team);
+Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const WeightStore& weights, const LoadPlan& plan,
+                                              Team& team);
 
 }  // namespace inlay

@@ -102,7 +102,9 @@ void Head::run(const Step& step, int texts, Memory& memory) const {
   const size_t stride = stride_for(step.columns);
   if (step.kind == ModuleSpec::Kind::kDense) {
     const int64_t in_stride = static_cast<int64_t>(stride_for(step.dense.shape().k));
-    memory.next.assign(static_cast<size_t>(texts) * static_cast<size_t>(std::max<int64_t>(step.dense.shape().padded_columns, static_cast<int64_t>(stride))), 0.0F);
+    memory.next.assign(static_cast<size_t>(texts) * static_cast<size_t>(std::max<int64_t>(step.dense.shape().padded_columns,
+                                                                                          static_cast<int64_t>(stride))),
+                       0.0F);
     linear(*kernels_, Share{},
            {.weights = step.dense,
             .input = {memory.current.data(), in_stride, nullptr, nullptr},
@@ -122,7 +124,8 @@ void Head::run(const Step& step, int texts, Memory& memory) const {
   }
 }
 
-void Head::apply(const PackedBatch& batch, std::span<const int> prompt_tokens, Floats hidden, Memory& memory, float* out) const {
+void Head::apply(const PackedBatch& batch, std::span<const int> prompt_tokens, Floats hidden, Memory& memory,
+                 float* out) const {
   const int texts = batch.texts();
   size_t stride = stride_for(pooled_columns_);
   memory.current.assign(static_cast<size_t>(texts) * stride, 0.0F);

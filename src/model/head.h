@@ -13,8 +13,8 @@
 
 namespace inlay {
 
-// Writes the pooled states of one text, [modes * hidden_size], to `out`. `hidden` is the text's first row. Tokens before `prompt_tokens`
-// are left out, but keep their weight for kWeightedMean; prompt_tokens < tokens.
+// Writes the pooled states of one text, [modes * hidden_size], to `out`. `hidden` is the text's first row. Tokens before
+// `prompt_tokens` are left out, but keep their weight for kWeightedMean; prompt_tokens < tokens.
 void pool(const PoolingSpec& spec, Floats hidden, int hidden_size, int tokens, int prompt_tokens, float* out);
 
 // x / max(|x|, 1e-12), as torch.nn.functional.normalize.
@@ -44,7 +44,7 @@ class Head {
  private:
   struct Step {
     ModuleSpec::Kind kind = ModuleSpec::Kind::kPooling;
-    int columns = 0;          // of the result
+    int columns = 0;  // of the result
     PackedLinear dense;
     Activation activation = Activation::kIdentity;
     NormWeights norm;
@@ -55,7 +55,7 @@ class Head {
   const Kernels* kernels_ = nullptr;
   int hidden_size_ = 0;
   PoolingSpec pooling_;
-  std::vector<Step> steps_;   // after pooling
+  std::vector<Step> steps_;  // after pooling
   int pooled_columns_ = 0;
   int dimensions_ = 0;
   bool final_normalize_ = false;

@@ -22,8 +22,10 @@ void PackedBatch::clear() {
 
 void PackedBatch::add(std::span<const int32_t> text, std::span<const int32_t> types) {
   ids.insert(ids.end(), text.begin(), text.end());
-  if (types.empty()) type_ids.resize(ids.size(), 0);
-  else type_ids.insert(type_ids.end(), types.begin(), types.end());
+  if (types.empty())
+    type_ids.resize(ids.size(), 0);
+  else
+    type_ids.insert(type_ids.end(), types.begin(), types.end());
   starts.push_back(static_cast<int>(ids.size()));
 }
 
@@ -55,8 +57,8 @@ Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max
 }
 
 size_t Workspace::bytes() const {
-  return hidden_.size() + feed_.size() + qkv_.size() + context_.size() + scratch_.size() + hidden_codes_.size() + feed_codes_.size() +
-         scale_.size() + minimum_.size();
+  return hidden_.size() + feed_.size() + qkv_.size() + context_.size() + scratch_.size() + hidden_codes_.size() +
+         feed_codes_.size() + scale_.size() + minimum_.size();
 }
 
 Operand Workspace::narrow(Floats rows, Buffer& codes, int64_t stride) {

@@ -6,7 +6,7 @@ namespace inlay {
 namespace {
 
 constexpr uint32_t kBlock = 256;
-constexpr uint32_t kMaxUnits = 1U << 24;
+constexpr uint32_t kMaxUnits = 1U << 23;
 // Free units of older blocks are given up, which bounds the search for a place.
 constexpr uint32_t kOpenBlocks = 16;
 

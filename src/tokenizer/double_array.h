@@ -18,7 +18,7 @@ class DoubleArray {
   static constexpr Node kRoot = 256;
   static constexpr int32_t kNoValue = -1;
 
-  // `entries` are sorted by key; keys are unique; values are not negative. kTooLarge beyond 2^24 nodes.
+  // `entries` are sorted by key; keys are unique; values are not negative. kTooLarge beyond 2^23 nodes.
   static Result<DoubleArray> build(const std::vector<std::pair<std::string_view, int32_t>>& entries);
 
   // Moves `node` along `byte`; false, and `node` is unchanged, if no key goes on that way.

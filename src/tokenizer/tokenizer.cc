@@ -104,17 +104,24 @@ IdSink Tokenizer::Pipeline::encode(std::string_view text, const EncodeOptions& o
   return sink;
 }
 
-// Chunk by chunk, each up to a place where the text may be cut or to the next added token.
+// Chunk by chunk, each up to the next added token or to a place where the text may be cut. The cut is sought only where no
+// token is near, and kept until it is reached, so that the search for it stays linear.
 void Tokenizer::Pipeline::encode_into(std::string_view text, EncodeState& state, IdSink& sink) const {
   AddedTokenMatcher::Cursor cursor;
+  size_t cut = 0;
   size_t done = 0;
   while (done < text.size() && !sink.is_full()) {
-    const size_t limit = text.size() - done > kChunkBytes ? encoder->find_cut(text, done + kChunkBytes) : text.size();
-    const std::optional<AddedTokenMatcher::Match> match = raw_tokens.find(text, limit, state.skip_special, cursor);
-    const size_t end = match ? match->begin : limit;
+    size_t end = std::min(text.size(), done + kChunkBytes);
+    std::optional<AddedTokenMatcher::Match> match = raw_tokens.find(text, end, state.skip_special, cursor);
+    if (!match && end < text.size()) {
+      if (cut <= end) cut = encoder->find_cut(text, end);
+      end = cut;
+      match = raw_tokens.find(text, end, state.skip_special, cursor);
+    }
+    if (match) end = match->begin;
     if (done < end) encoder->encode(text.substr(done, end - done), state, sink);
     if (match && match->begin < match->end && !sink.is_full()) sink.push(match->id);
-    done = match ? match->end : limit;
+    done = match ? match->end : end;
   }
 }
 

@@ -1,4 +1,5 @@
 """What the parity tests share: the program of this project, folders to run it on, and random texts."""
+import functools
 import json
 import os
 import pathlib
@@ -8,7 +9,7 @@ import subprocess
 import unicodedata
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("INLAY_BUILD", ROOT / "build/release")) / "tokenizer_parity"
+PROGRAM = pathlib.Path(os.environ.get("INLAY_BINARY", ROOT / "build/release/inlay")).parent / "tokenizer_parity"
 SHARED = pathlib.Path(os.environ.get("INLAY_SHARED", ROOT.parent / "shared"))
 LANGUAGES = "en de fr ru ja zh".split()
 PAIR, PLAIN, LEFT, NONE, ESCAPE = 1, 2, 4, 8, 16
@@ -56,6 +57,7 @@ def read_rows(language):
     return [row[key] for row in rows for key in ("query", "text")]
 
 
+@functools.lru_cache
 def interesting_characters():
     """Every character that some step changes, or that a step makes of another: those whose identity the ids must show."""
     result = set(map(chr, range(0x20, 0x250)))

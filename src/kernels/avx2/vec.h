@@ -62,6 +62,31 @@ inline float vmin_all(V x) {
   return _mm_cvtss_f32(_mm_min_ss(s, _mm_movehdup_ps(s)));
 }
 
+inline float vfirst(V x) { return _mm256_cvtss_f32(x); }
+// Rows become columns: pairs, then quads of 32-bit words within 128 bits, then the 128-bit halves.
+inline void vtranspose(V (&x)[kLanes]) {
+  V t[kLanes];
+#pragma GCC unroll 4
+  for (int i = 0; i < kLanes; i += 2) {
+    t[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps(x[i], x[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < kLanes; i += 4) {
+    x[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+    x[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+    x[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    x[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[i] = _mm256_permute2f128_ps(x[i], x[i + 4], 0x20);
+    t[i + 4] = _mm256_permute2f128_ps(x[i], x[i + 4], 0x31);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kLanes; ++i) x[i] = t[i];
+}
+
 inline V vfrom_int(__m256i x) { return _mm256_cvtepi32_ps(x); }
 inline V vload_int(const int32_t* p) { return vfrom_int(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
 

@@ -40,6 +40,42 @@ inline float vsum(V x) { return _mm512_reduce_add_ps(x); }
 inline float vmax_all(V x) { return _mm512_reduce_max_ps(x); }
 inline float vmin_all(V x) { return _mm512_reduce_min_ps(x); }
 
+inline V vabs(V x) { return _mm512_abs_ps(x); }
+// Lane by lane, the entry of the table that the lowest four bits of the index say.
+#define INLAY_LOOKUP_16
+inline V vlookup(V index, V table) { return _mm512_permutexvar_ps(_mm512_castps_si512(index), table); }
+inline float vfirst(V x) { return _mm512_cvtss_f32(x); }
+// Rows become columns: pairs, then quads of 32-bit words within 128 bits, then the 128-bit parts.
+inline void vtranspose(V (&x)[kLanes]) {
+  V t[kLanes];
+#pragma GCC unroll 8
+  for (int i = 0; i < kLanes; i += 2) {
+    t[i] = _mm512_unpacklo_ps(x[i], x[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(x[i], x[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kLanes; i += 4) {
+    x[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+    x[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
+    x[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    x[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[i] = _mm512_shuffle_f32x4(x[i], x[i + 4], 0x88);
+    t[i + 4] = _mm512_shuffle_f32x4(x[i], x[i + 4], 0xdd);
+    t[i + 8] = _mm512_shuffle_f32x4(x[i + 8], x[i + 12], 0x88);
+    t[i + 12] = _mm512_shuffle_f32x4(x[i + 8], x[i + 12], 0xdd);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    x[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+    x[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+    x[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+    x[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+  }
+}
+
 inline V vfrom_int(__m512i x) { return _mm512_cvtepi32_ps(x); }
 inline V vload_int(const int32_t* p) { return vfrom_int(_mm512_loadu_si512(p)); }
 

@@ -30,14 +30,20 @@ struct Bf16 {
 struct Bf16Head {
   using Element = uint16_t;
   using Tile = Bf16;
-  static V exponential(V x) { return vexp2_coarse(x); }
+  static V exponential(V x) { return vexp2_bf16(x); }
   static void store(uint16_t* p, V x) { vstore_bf16(p, x); }
+  // Pairs of kLanes columns: the lower half of a word is the first key's.
+  static void interleave(const uint16_t* row, const uint16_t* next, uint16_t* out) {
+    const __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row)));
+    const __m512i high = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(next)));
+    _mm512_storeu_si512(out, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+  }
 };
 
 }  // namespace
 
 void fill_avx512_bf16(Kernels& table) {
-  set_format<Bf16>(table, Format::kBF16, gemm<Bf16, FloatResult, true>, 2, 2);
+  set_format<Bf16>(table, Format::kBF16, gemm<Bf16, FloatResult, Precision::kBF16>, 2, 2);
   table.attention_bf16 = attention<Bf16Head>;
   table.attention_bf16_bytes = attention_bytes<Bf16Head>;
 }

@@ -1,202 +1,171 @@
 // Attention of one head over one sequence. Included after a vec.h.
 //
-// K is packed once as panels of keys and V as one panel of head columns, so that both products run on the register tile. Eight
-// or so queries are taken at a time through all keys: their scores are [tile rows, keys] and stay in L1 or L2; there is no
+// K is packed once as panels of keys and V as panels of head columns, so that both products run on the register tile. Eight or
+// so queries are taken at a time through all keys: their weights are [tile rows, keys] and stay in L1 or L2; there is no
 // [length, length] buffer.
 #pragma once
 
-#include "kernels/generic/math.inl.h"
-#include "kernels/generic/tile.inl.h"
-#include "kernels/kernels.h"
+#include "kernels/generic/attention_pack.inl.h"
+#include "kernels/generic/attention_scores.inl.h"
 
 namespace inlay {
 namespace {
 
-// How a head is stored and multiplied: Element is what q, k and v hold, T the tile, kStep elements are one 32-bit word.
+// How a head is stored and multiplied: Element is what q, k and v hold and what weights are kept in, Tile multiplies them.
 struct FloatHead {
   using Element = float;
   using Tile = F32;
   static V exponential(V x) { return vexp2(x); }
   static void store(float* p, V x) { vstore(p, x); }
+  // kLanes columns of one step over the keys.
+  static void interleave(const float* row, const float*, float* out) { vstore(out, vload(row)); }
 };
 
-// A packed operand is a row of panels, each at most kTileVectors vectors wide.
-struct Panels {
-  int vectors;  // in all
-  int width;    // of every panel but perhaps the last
-  Panels(int columns, bool even) : vectors((columns + kLanes - 1) / kLanes), width(kTileVectors) {
-    const int count = (vectors + kTileVectors - 1) / kTileVectors;
-    if (even) width = (vectors + count - 1) / count;
-  }
-  int columns() const { return vectors * kLanes; }
-  int width_at(int vector) const { return vectors - vector < width ? vectors - vector : width; }
+// The parts of the scratch, and the rows of q that are in work.
+template <class H>
+struct AttentionWork {
+  using Element = typename H::Element;
+  const AttentionArgs& a;
+  AttentionLayout<H> layout;
+  char* keys;
+  char* values;
+  Element* weights;  // [kTileRows, keys]
+  float* scores;     // [keys], of a row that is done again
+  char* query_copy;
+  const char* q = nullptr;
+  int64_t q_stride;  // bytes
+
+  explicit AttentionWork(const AttentionArgs& args)
+      : a(args),
+        layout(args.length, args.head_dim),
+        keys(static_cast<char*>(args.scratch)),
+        values(keys + layout.key_bytes),
+        weights(reinterpret_cast<Element*>(values + layout.value_bytes)),
+        scores(reinterpret_cast<float*>(values + layout.value_bytes + layout.weight_bytes)),
+        query_copy(reinterpret_cast<char*>(scores) + layout.score_bytes),
+        q_stride(layout.query_bytes == 0 ? args.stride * layout.kElementBytes : int64_t{4} * layout.words) {}
 };
 
+// With the true maximum: for one row of the tile.
 template <class H>
-struct AttentionLayout {
-  static constexpr int kStep = H::Tile::kStep;
-
-  Panels keys;
-  Panels values;
-  int words;  // 32-bit words of a row of K
-  int pairs;  // steps over the keys
-  int64_t key_bytes, value_bytes, score_bytes, weight_bytes, context_bytes, query_bytes;
-
-  AttentionLayout(int length, int head_dim)
-      : keys(length, false),
-        values(head_dim, true),
-        words((head_dim + kStep - 1) / kStep),
-        pairs((length + kStep - 1) / kStep),
-        key_bytes(aligned(int64_t{4} * keys.columns() * words)),
-        value_bytes(aligned(int64_t{4} * pairs * values.columns())),
-        score_bytes(aligned(int64_t{4} * kTileRows * keys.columns())),
-        weight_bytes(kStep == 1 ? 0 : aligned(int64_t{2} * kTileRows * keys.columns())),
-        context_bytes(aligned(int64_t{4} * kTileRows * values.columns())),
-        query_bytes(head_dim % kStep == 0 ? 0 : aligned(int64_t{4} * kTileRows * words)) {}
-
-  static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-  int64_t total() const { return key_bytes + value_bytes + score_bytes + weight_bytes + context_bytes + query_bytes; }
-};
-
-// K [length, head_dim] to panels [word][key in panel], zero beyond the last key and the last element.
-template <class H>
-void pack_keys(const AttentionArgs& a, const AttentionLayout<H>& s, uint32_t* packed) {
-  using Element = typename H::Element;
-  constexpr int kStep = H::Tile::kStep;
-  const int whole = a.head_dim / kStep;
-  for (int vector = 0; vector < s.keys.vectors; vector += s.keys.width) {
-    const int columns = s.keys.width_at(vector) * kLanes;
-    const int begin = vector * kLanes;
-    const int count = a.length - begin < columns ? a.length - begin : columns;
-    for (int key = 0; key < count; ++key) {
-      const Element* row = static_cast<const Element*>(a.k) + (begin + key) * a.stride;
-      uint32_t* out = packed + key;
-      for (int w = 0; w < whole; ++w) memcpy(out + w * columns, row + w * kStep, 4);
-      if (whole < s.words) {
-        out[whole * columns] = 0;
-        memcpy(out + whole * columns, row + whole * kStep, sizeof(Element));
-      }
-    }
-    for (int w = 0; w < s.words && count < columns; ++w) memset(packed + w * columns + count, 0, (columns - count) * 4);
-    packed += s.words * columns;
-  }
-}
-
-// The rows of q as the tile reads them. When the last word is not full, they are copied, since what follows a row may be NaN.
-template <class H>
-const char* left_of_queries(const AttentionArgs& a, const AttentionLayout<H>& s, int query, int rows, char* copy) {
-  using Element = typename H::Element;
-  const char* q = reinterpret_cast<const char*>(static_cast<const Element*>(a.q) + query * a.stride);
-  if (s.query_bytes == 0) return q;
-  memset(copy, 0, s.query_bytes);
-  const int64_t stride = a.stride * static_cast<int64_t>(sizeof(Element));
-  for (int r = 0; r < rows; ++r) memcpy(copy + r * s.words * 4, q + r * stride, a.head_dim * sizeof(Element));
-  return copy;
-}
-
-// V [length, head_dim] to panels [key / kStep][column in panel][kStep], zero beyond the last key and column.
-template <class H>
-void pack_values(const AttentionArgs& a, const AttentionLayout<H>& s, typename H::Element* packed) {
-  using Element = typename H::Element;
-  constexpr int kStep = H::Tile::kStep;
-  for (int vector = 0; vector < s.values.vectors; vector += s.values.width) {
-    const int columns = s.values.width_at(vector) * kLanes;
-    const int begin = vector * kLanes;
-    const int valid = a.head_dim - begin < columns ? a.head_dim - begin : columns;
-    for (int key = 0; key < s.pairs * kStep; ++key) {
-      Element* out = packed + (key / kStep) * columns * kStep + key % kStep;
-      const Element* row = static_cast<const Element*>(a.v) + key * a.stride + begin;
-      const int count = key < a.length ? valid : 0;
-      for (int c = 0; c < count; ++c) out[c * kStep] = row[c];
-      for (int c = count; c < columns; ++c) out[c * kStep] = 0;
-    }
-    packed += s.pairs * columns * kStep;
-  }
-}
-
-// Scores of one query become exp(scale * (score - max)); returns their sum. `weights` may be the scores themselves.
-template <class H>
-float soften(float* scores, int length, float scale, typename H::Element* weights, int padded) {
-  V high = vset(scores[0]);
-  int c = 0;
-  for (; c + kLanes <= length; c += kLanes) high = vmax(high, vload(scores + c));
-  if (c < length) high = vmax(high, vkeep_first(vload(scores + c), length - c, high));
-  const V factor = vset(scale * kLog2E);
-  const V shift = vset(-vmax_all(high) * (scale * kLog2E));
-  V sum = vzero();
-  for (c = 0; c + kLanes <= length; c += kLanes) {
-    const V weight = H::exponential(vfma(vload(scores + c), factor, shift));
-    sum = vadd(sum, weight);
-    H::store(weights + c, weight);
-  }
-  for (; c < padded; c += kLanes) {
-    const int count = length - c < 0 ? 0 : length - c;
-    const V weight = vkeep_first(H::exponential(vfma(vload(scores + c), factor, shift)), count, vzero());
-    sum = vadd(sum, weight);
-    H::store(weights + c, weight);
-  }
-  return vsum(sum);
-}
-
-// raw [rows, values] times the inverse sums to the output.
-template <class H>
-void store_context(const AttentionArgs& a, const AttentionLayout<H>& s, int query, int rows, const float* raw,
-                   const float* sums) {
-  for (int r = 0; r < rows; ++r) {
-    const V inverse = vset(1.0F / sums[r]);
-    for (int c = 0; c < a.head_dim; c += kLanes) {
-      const V x = vmul(vload(raw + r * s.values.columns() + c), inverse);
-      const int count = a.head_dim - c < kLanes ? a.head_dim - c : kLanes;
-      if (!a.out_is_bf16) {
-        vstore_first(static_cast<float*>(a.out) + (query + r) * a.out_stride + c, x, count);
-        continue;
-      }
-      uint16_t bits[kLanes];
-      vstore_bf16(bits, x);
-      memcpy(static_cast<uint16_t*>(a.out) + (query + r) * a.out_stride + c, bits, count * sizeof(uint16_t));
-    }
-  }
-}
-
-// A tile of rows times a packed operand of several panels; out is [rows, panels.columns()].
-template <class T>
-void multiply(int rows, const char* a, int64_t a_stride, const char* b, const Panels& panels, int64_t steps, float* out) {
+float weights_again(const AttentionWork<H>& w, int row) {
+  using T = typename H::Tile;
+  const Panels& panels = w.layout.keys;
+  const char* keys = w.keys;
   for (int vector = 0; vector < panels.vectors; vector += panels.width) {
     const int width = panels.width_at(vector);
-    TileFunction run = tile_for<T, kTileVectors>(rows);
-    if (width == 1) run = tile_for<T, 1>(rows);
-    if (width == 2) run = tile_for<T, 2>(rows);
-    run(a, a_stride, b, steps, nullptr, out + vector * kLanes, panels.columns());
-    b += steps * width * T::kRightBytes;
+    by_shape<Tiles<T>>(1, width)(w.q + row * w.q_stride, 0, keys, w.layout.words, nullptr, w.scores + vector * kLanes, 0,
+                                 Ahead{});
+    keys += w.layout.words * width * T::kRightBytes;
+  }
+  return soften<H>(w.scores, w.a.length, w.a.scale * kLog2E, w.weights + row * panels.columns());
+}
+
+// Weights of `rows` queries, and the sum of each row.
+template <class H>
+void tile_weights(const AttentionWork<H>& w, int rows, float* sums) {
+  const Panels& panels = w.layout.keys;
+  float shift[kTileRows];
+  alignas(64) float partial[kTileRows * kLanes];
+  ScoreTile<H> t{w.q,       w.q_stride,       w.keys, w.layout.words, 0, true, w.a.scale * kLog2E,
+                 w.weights, panels.columns(), shift,  partial};
+  for (int vector = 0; vector < panels.vectors; vector += panels.width) {
+    const int width = panels.width_at(vector);
+    t.valid = w.a.length - vector * kLanes;
+    by_shape<ScoreTiles<H>>(rows, width)(t);
+    t.first = false;
+    t.keys += w.layout.words * width * H::Tile::kRightBytes;
+    t.weights += width * kLanes;
+  }
+  for (int row = 0; row < rows; ++row) {
+    sums[row] = vsum(vload(partial + row * kLanes));
+    // Also of a sum that is NaN.
+    if (!(sums[row] <= kHeaviestSum)) sums[row] = weights_again<H>(w, row);
+  }
+}
+
+// One tile of weights against one panel of V.
+struct ContextTile {
+  const char* weights;
+  int64_t weight_stride;  // bytes
+  const char* values;
+  int64_t pairs;
+  const float* inverse;  // [rows]: 1 / sum of the weights
+  void* out;             // first row and column of the tile
+  int64_t out_stride;    // elements
+  int valid;             // columns that exist
+  bool out_is_bf16;
+};
+
+inline void store_context(const ContextTile& t, int row, int column, V x) {
+  const int count = t.valid - column;
+  if (!t.out_is_bf16) {
+    float* out = static_cast<float*>(t.out) + row * t.out_stride + column;
+    if (count >= kLanes) return vstore(out, x);
+    return vstore_first(out, x, count);
+  }
+  uint16_t* out = static_cast<uint16_t*>(t.out) + row * t.out_stride + column;
+  if (count >= kLanes) return vstore_bf16(out, x);
+  uint16_t bits[kLanes];
+  vstore_bf16(bits, x);
+  memcpy(out, bits, count * sizeof(uint16_t));
+}
+
+template <class T, int kRows, int kVectors>
+__attribute__((noinline)) void context_tile(const ContextTile& t) {
+  V sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[row][v] = vzero();
+  }
+  accumulate<T, kRows, kVectors>(sum, t.weights, t.weight_stride, t.values, t.pairs);
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
+    const V inverse = vset(t.inverse[row]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) store_context(t, row, v * kLanes, vmul(sum[row][v], inverse));
+  }
+}
+
+template <class T>
+struct ContextTiles {
+  using Function = void (*)(const ContextTile&);
+  template <int kRows, int kVectors>
+  static constexpr Function kTile = context_tile<T, kRows, kVectors>;
+};
+
+// Weights times V, for queries [query, query + rows).
+template <class H>
+void tile_context(const AttentionWork<H>& w, int query, int rows, const float* sums) {
+  using T = typename H::Tile;
+  using Tiles = ContextTiles<T>;
+  const Panels& panels = w.layout.values;
+  float inverse[kTileRows];
+  for (int row = 0; row < rows; ++row) inverse[row] = 1.0F / sums[row];
+  const int64_t out_bytes = w.a.out_is_bf16 ? 2 : 4;
+  char* out = static_cast<char*>(w.a.out) + query * w.a.out_stride * out_bytes;
+  const char* values = w.values;
+  for (int vector = 0; vector < panels.vectors; vector += panels.width) {
+    const int width = panels.width_at(vector);
+    const int column = vector * kLanes;
+    by_shape<Tiles>(rows, width)({reinterpret_cast<const char*>(w.weights), w.layout.weight_stride(), values, w.layout.pairs,
+                                  inverse, out + column * out_bytes, w.a.out_stride, w.a.head_dim - column, w.a.out_is_bf16});
+    values += w.layout.pairs * width * T::kRightBytes;
   }
 }
 
 template <class H>
 void attention(const AttentionArgs& a) noexcept {
-  using Element = typename H::Element;
-  using Tile = typename H::Tile;
-  const AttentionLayout<H> s(a.length, a.head_dim);
-  char* keys = static_cast<char*>(a.scratch);
-  char* values = keys + s.key_bytes;
-  float* scores = reinterpret_cast<float*>(values + s.value_bytes);
-  char* weights = reinterpret_cast<char*>(scores) + (s.weight_bytes == 0 ? 0 : s.score_bytes);
-  float* context = reinterpret_cast<float*>(reinterpret_cast<char*>(scores) + s.score_bytes + s.weight_bytes);
-  const int64_t weight_stride = s.keys.columns() * static_cast<int64_t>(sizeof(Element));
-  pack_keys<H>(a, s, reinterpret_cast<uint32_t*>(keys));
-  pack_values<H>(a, s, reinterpret_cast<Element*>(values));
-  char* copy = reinterpret_cast<char*>(context) + s.context_bytes;
-  const int64_t left_stride = s.query_bytes == 0 ? a.stride * static_cast<int64_t>(sizeof(Element)) : int64_t{4} * s.words;
+  AttentionWork<H> w(a);
+  pack_keys<H>(a, w.layout, reinterpret_cast<uint32_t*>(w.keys));
+  pack_values<H>(a, w.layout, reinterpret_cast<typename H::Element*>(w.values));
   for (int query = a.query_begin; query < a.query_end; query += kTileRows) {
     const int rows = a.query_end - query < kTileRows ? a.query_end - query : kTileRows;
-    const char* left = left_of_queries<H>(a, s, query, rows, copy);
-    multiply<Tile>(rows, left, left_stride, keys, s.keys, s.words, scores);
     float sums[kTileRows];
-    for (int r = 0; r < rows; ++r) {
-      Element* row = reinterpret_cast<Element*>(weights + r * weight_stride);
-      sums[r] = soften<H>(scores + r * s.keys.columns(), a.length, a.scale, row, s.keys.columns());
-    }
-    multiply<Tile>(rows, weights, weight_stride, values, s.values, s.pairs, context);
-    store_context<H>(a, s, query, rows, context, sums);
+    w.q = left_of_queries<H>(a, w.layout, query, rows, w.query_copy);
+    tile_weights<H>(w, rows, sums);
+    tile_context<H>(w, query, rows, sums);
   }
 }
 

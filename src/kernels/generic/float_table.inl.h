@@ -10,9 +10,9 @@ namespace {
 
 inline void fill_float(Kernels& table) {
   table.vector_floats = kLanes;
-  set_format<F32>(table, Format::kF32, gemm<F32, FloatResult, false>, 4, 4);
-  set_format<F32ByFp16>(table, Format::kHalfWeights, gemm<F32ByFp16, FloatResult, false>, 2, 4);
-  set_format<F32ByBf16>(table, Format::kBF16Weights, gemm<F32ByBf16, FloatResult, false>, 2, 4);
+  set_format<F32>(table, Format::kF32, gemm<F32, FloatResult, Precision::kFloat>, 4, 4);
+  set_format<F32ByFp16>(table, Format::kHalfWeights, gemm<F32ByFp16, FloatResult, Precision::kFloat>, 2, 4);
+  set_format<F32ByBf16>(table, Format::kBF16Weights, gemm<F32ByBf16, FloatResult, Precision::kFloat>, 2, 4);
   table.attention_f32 = attention<FloatHead>;
   table.attention_f32_bytes = attention_bytes<FloatHead>;
   table.layer_norm = layer_norm;

@@ -17,11 +17,13 @@ void set_format(Kernels& table, Format format, void (*gemm)(const GemmArgs&) noe
   table.peak[index] = peak<T>;
 }
 
-// The conversion to codes goes with the int8 product that reads them.
+// The conversion to codes goes with the int8 product that reads them. Codes of int8_t are shifted to begin at -128.
 template <class T, class Code>
 void set_int8(Kernels& table) {
-  set_format<T>(table, Format::kI8, gemm<T, IntResult, true>, 1, sizeof(Code));
-  table.to_codes = to_codes<Code>;
+  constexpr int kFirst = sizeof(Code) == 1 && static_cast<Code>(-1) < 0 ? -128 : 0;
+  set_format<T>(table, Format::kI8, gemm<T, IntResult, Precision::kCodes>, 1, sizeof(Code));
+  table.layout[static_cast<int>(Format::kI8)].first_code = kFirst;
+  table.to_codes = to_codes<Code, kFirst>;
 }
 
 }  // namespace

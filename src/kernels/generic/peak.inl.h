@@ -4,6 +4,13 @@
 
 #include "kernels/generic/tile.inl.h"
 
+// How inline assembly names a vector register.
+#if defined(__aarch64__)
+#define INLAY_VECTOR_OPERAND "+w"
+#else
+#define INLAY_VECTOR_OPERAND "+x"
+#endif
+
 namespace inlay {
 namespace {
 
@@ -22,7 +29,7 @@ double peak(int64_t iterations) noexcept {
 #pragma GCC unroll 16
     for (int i = 0; i < kChains; ++i) {
       sum[i] = T::multiply_add(sum[i], left, right);
-      __asm__ volatile("" : "+x"(sum[i]));
+      __asm__ volatile("" : INLAY_VECTOR_OPERAND(sum[i]));
     }
   }
   return 2.0 * kChains * kColumns * T::kStep * static_cast<double>(iterations);

@@ -69,7 +69,8 @@ inline void to_bf16(const ConvertArgs& a) noexcept {
 }
 
 // A row that holds NaN or infinity gets a NaN scale, so that it stays an error in everything computed from it.
-template <class Code>
+// kFirst is the code of the row's smallest value.
+template <class Code, int kFirst>
 void to_codes(const ConvertArgs& a) noexcept {
   for (int row = 0; row < a.rows; ++row) {
     const float* x = a.x + row * a.x_stride;
@@ -88,13 +89,14 @@ void to_codes(const ConvertArgs& a) noexcept {
     const float range = vmax_all(high) - minimum;
     const float scale = range * (1.0F / 255.0F);
     a.scale[row] = scale;
-    a.minimum[row] = minimum;
+    a.minimum[row] = kFirst == 0 ? minimum : minimum - scale * static_cast<float>(kFirst);
     const V inverse = vset(range > 0 ? 255.0F / range : 0.0F);
     const V base = vset(-minimum * (range > 0 ? 255.0F / range : 0.0F));
     for (int c = 0; c < a.padded; c += kLanes) {
       const V code = vround(vfma(vload(x + c), inverse, base));
       // NaN, from a bad row or an infinite inverse, becomes 0: the second operand wins.
-      vstore_code(y + c, vmin(vset(255.0F), vmax(code, vzero())));
+      const V bounded = vmin(vset(255.0F), vmax(code, vzero()));
+      vstore_code(y + c, kFirst == 0 ? bounded : vadd(bounded, vset(static_cast<float>(kFirst))));
     }
   }
 }
@@ -102,9 +104,9 @@ void to_codes(const ConvertArgs& a) noexcept {
 inline void activate(Activation activation, float* x, int64_t count) noexcept {
   with_activation(activation, [&]<Activation kActivation>() {
     int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) vstore(x + i, vactivate<kActivation, false>(vload(x + i)));
+    for (; i + kLanes <= count; i += kLanes) vstore(x + i, vactivate<kActivation, Precision::kFloat>(vload(x + i)));
     const int rest = static_cast<int>(count - i);
-    if (rest > 0) vstore_first(x + i, vactivate<kActivation, false>(vload_first(x + i, rest)), rest);
+    if (rest > 0) vstore_first(x + i, vactivate<kActivation, Precision::kFloat>(vload_first(x + i, rest)), rest);
   });
 }
 

@@ -1,0 +1,38 @@
+// The flags that every command with a model has, each also as an environment variable INLAY_….
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace inlay {
+
+class ModelFlags {
+ public:
+  // The folder, how texts are cut and prompted: what a tokenizer alone needs.
+  void add_text_flags(CLI::App& app);
+  // Those, and how the model computes.
+  void add_all(CLI::App& app);
+  // What the flags say, checked as far as it can be without the model.
+  Result<EngineOptions> options() const;
+
+ private:
+  std::string model_;
+  std::string dtype_ = "auto";
+  std::string device_ = "auto";
+  std::string pooling_;
+  std::string normalize_ = "auto";
+  std::string truncate_side_ = "right";
+  std::string prompt_;
+  std::string prompt_name_;
+  int threads_ = 0;
+  int max_length_ = 0;
+  int dimensions_ = 0;
+  int max_batch_tokens_ = 0;
+  CLI::Option* prompt_given_ = nullptr;
+};
+
+}  // namespace inlay

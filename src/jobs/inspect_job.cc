@@ -1,0 +1,170 @@
+#include "jobs/inspect_job.h"
+
+#include "base/json_writer.h"
+#include "kernels/kernels.h"
+#include "tensor/dtype.h"
+#include "tokenizer/tokenizer.h"
+#include "weights/weight_store.h"
+
+namespace inlay {
+namespace {
+
+void add_tensor(WeightSum& sum, const TensorView& tensor) {
+  ++sum.tensors;
+  sum.parameters += static_cast<uint64_t>(tensor.element_count());
+  sum.bytes += tensor.bytes.size();
+}
+
+Result<> read_folder_weights(const std::filesystem::path& folder, const std::string& prefix, ModelReport& report) {
+  const WeightStore store = TRY(WeightStore::open(folder));
+  for (const std::string& name : store.names()) {
+    const TensorView* tensor = store.find(name);
+    if (tensor == nullptr) continue;  // of an element type that this build does not know
+    add_tensor(report.weight_files[prefix + store.file_of(name)], *tensor);
+    add_tensor(report.weight_dtypes[std::string(dtype_name(tensor->dtype))], *tensor);
+  }
+  return {};
+}
+
+// Of the encoder and of the modules that have weights, each in its own folder.
+Result<> read_weights(ModelReport& report) {
+  TRY_VOID(read_folder_weights(report.spec.folder, "", report));
+  for (const ModuleSpec& module : report.spec.modules) {
+    const bool is_dense = module.kind == ModuleSpec::Kind::kDense;
+    if (!is_dense && module.kind != ModuleSpec::Kind::kLayerNorm) continue;
+    const std::filesystem::path& folder = is_dense ? module.dense.folder : module.layer_norm.folder;
+    TRY_VOID(read_folder_weights(folder, folder.filename().string() + "/", report));
+  }
+  return {};
+}
+
+Result<> read_tokenizer(const std::filesystem::path& folder, ModelReport& report) {
+  const Tokenizer tokenizer = TRY(Tokenizer::load(folder, report.spec.lower_case_first));
+  report.tokenizer_kind = tokenizer.kind();
+  report.vocab_size = tokenizer.vocab_size();
+  report.special_tokens = tokenizer.special_tokens();
+  return {};
+}
+
+std::string pooling_text(const PoolingSpec& pooling) {
+  std::string text;
+  for (const Pooling mode : pooling.modes) text += fmt::format("{}{}", text.empty() ? "" : "+", pooling_name(mode));
+  return text;
+}
+
+std::string module_text(const ModuleSpec& module) {
+  switch (module.kind) {
+    case ModuleSpec::Kind::kPooling:
+      return fmt::format("pooling {}{}", pooling_text(module.pooling),
+                         module.pooling.include_prompt ? "" : " without the prompt");
+    case ModuleSpec::Kind::kDense:
+      return fmt::format("dense {} -> {}, {}{}", module.dense.in_features, module.dense.out_features,
+                         activation_name(module.dense.activation), module.dense.bias ? "" : ", no bias");
+    case ModuleSpec::Kind::kNormalize: return "normalize";
+    case ModuleSpec::Kind::kLayerNorm: return fmt::format("layer norm {}", module.layer_norm.dimension);
+  }
+  return {};
+}
+
+std::string bytes_text(uint64_t bytes) {
+  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
+
+void put_sums(JsonWriter& json, std::string_view name, const std::map<std::string, WeightSum>& sums) {
+  json.key(name).begin_object();
+  for (const auto& [key, sum] : sums) {
+    json.key(key).begin_object().key("tensors").value(sum.tensors).key("parameters").value(sum.parameters);
+    json.key("bytes").value(sum.bytes).end_object();
+  }
+  json.end_object();
+}
+
+void put_encoder(JsonWriter& json, const EncoderConfig& encoder) {
+  json.key("model_type").value(encoder.model_type).key("architectures").begin_array();
+  for (const std::string& name : encoder.architectures) json.value(name);
+  json.end_array().key("hidden_size").value(encoder.hidden_size).key("layers").value(encoder.layers);
+  json.key("heads").value(encoder.heads).key("intermediate_size").value(encoder.intermediate_size);
+  json.key("activation").value(activation_name(encoder.activation)).key("max_positions").value(encoder.max_positions);
+  json.key("token_types").value(encoder.token_types).key("layer_norm_eps").value(encoder.layer_norm_eps);
+}
+
+// A line of the table: the name in a column of its own.
+std::string line(std::string_view name, const std::string& value) { return fmt::format("{:<14} {}\n", name, value); }
+
+std::string weight_lines(const ModelReport& report) {
+  std::string text;
+  for (const auto& [file, sum] : report.weight_files) {
+    text += line("weights", fmt::format("{}: {} tensors, {}", file, sum.tensors, bytes_text(sum.bytes)));
+  }
+  for (const auto& [dtype, sum] : report.weight_dtypes) {
+    text += line("", fmt::format("{}: {} tensors, {} parameters", dtype, sum.tensors, sum.parameters));
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<ModelReport> inspect_model(const std::filesystem::path& folder) {
+  ModelReport report;
+  report.spec = TRY(read_model_spec(folder));
+  report.auto_precision = resolve_precision(Precision::kAuto, kernels());
+  if (const Result<> read = read_tokenizer(report.spec.folder, report); !read) report.problem = read.error();
+  if (const Result<> read = read_weights(report); !read) report.problem = read.error();
+  return report;
+}
+
+std::string report_json(const ModelReport& report) {
+  const ModelSpec& spec = report.spec;
+  JsonWriter json;
+  json.begin_object().key("folder").value(spec.folder.string());
+  put_encoder(json, spec.encoder);
+  json.key("dimensions").value(spec.dimensions).key("max_length").value(spec.max_length);
+  json.key("similarity").value(spec.similarity).key("modules").begin_array();
+  for (const ModuleSpec& module : spec.modules) json.value(module_text(module));
+  json.end_array().key("prompts").begin_object();
+  for (const auto& [name, prompt] : spec.prompts) json.key(name).value(prompt);
+  json.end_object().key("default_prompt_name");
+  if (spec.default_prompt_name) {
+    json.value(*spec.default_prompt_name);
+  } else {
+    json.null();
+  }
+  json.key("tokenizer").value(report.tokenizer_kind).key("vocab_size").value(report.vocab_size);
+  json.key("special_tokens").value(report.special_tokens).key("auto_dtype").value(precision_name(report.auto_precision));
+  json.key("isa").value(kernels().name);
+  put_sums(json, "weight_files", report.weight_files);
+  put_sums(json, "weight_dtypes", report.weight_dtypes);
+  json.key("notes").begin_array();
+  for (const std::string& note : spec.notes) json.value(note);
+  json.end_array();
+  if (report.problem) json.key("problem").value(report.problem->message);
+  json.end_object();
+  return json.text() + "\n";
+}
+
+std::string report_table(const ModelReport& report) {
+  const ModelSpec& spec = report.spec;
+  const EncoderConfig& encoder = spec.encoder;
+  std::string text = line("folder", spec.folder.string());
+  text += line("architecture",
+               fmt::format("{}: {} layers, {} hidden, {} heads, {} intermediate, {}", encoder.model_type, encoder.layers,
+                           encoder.hidden_size, encoder.heads, encoder.intermediate_size, activation_name(encoder.activation)));
+  text += line("vectors", fmt::format("{} dimensions, {} similarity", spec.dimensions, spec.similarity));
+  text += line("max length", fmt::format("{} tokens ({} positions)", spec.max_length, encoder.max_positions));
+  for (const ModuleSpec& module : spec.modules) text += line("module", module_text(module));
+  for (const auto& [name, prompt] : spec.prompts) {
+    const bool is_default = spec.default_prompt_name == name;
+    text += line("prompt", fmt::format("{}{}: \"{}\"", name, is_default ? " (default)" : "", prompt));
+  }
+  if (!report.tokenizer_kind.empty()) {
+    text += line("tokenizer", fmt::format("{}, {} ids, {} special tokens added", report.tokenizer_kind, report.vocab_size,
+                                          report.special_tokens));
+  }
+  text += weight_lines(report);
+  text += line("dtype auto", fmt::format("{} ({} kernels)", precision_name(report.auto_precision), kernels().name));
+  for (const std::string& note : spec.notes) text += line("note", note);
+  return text;
+}
+
+}  // namespace inlay

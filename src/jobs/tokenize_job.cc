@@ -1,0 +1,32 @@
+#include "jobs/tokenize_job.h"
+
+#include "base/json_writer.h"
+
+namespace inlay {
+
+Result<std::string> tokenize_line(const Tokenizer& tokenizer, std::string_view text, std::optional<std::string_view> second,
+                                  const EncodeOptions& options) {
+  const Encoding encoding = TRY(second ? tokenizer.encode_pair(text, *second, options) : tokenizer.encode(text, options));
+  JsonWriter json;
+  json.begin_object().key("ids").begin_array();
+  for (const int32_t id : encoding.ids) json.value(id);
+  json.end_array().key("tokens").begin_array();
+  for (const int32_t id : encoding.ids) {
+    const std::optional<std::string_view> token = tokenizer.id_to_token(id);
+    if (token) {
+      json.value(*token);
+    } else {
+      json.null();
+    }
+  }
+  json.end_array();
+  if (second) {
+    json.key("type_ids").begin_array();
+    for (size_t i = 0; i < encoding.ids.size(); ++i) json.value(encoding.type_ids.empty() ? 0 : encoding.type_ids[i]);
+    json.end_array();
+  }
+  json.end_object();
+  return json.text() + "\n";
+}
+
+}  // namespace inlay

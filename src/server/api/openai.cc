@@ -1,0 +1,72 @@
+#include "base/json_writer.h"
+#include "server/api/dialects.h"
+#include "server/api/fields.h"
+#include "server/api/vectors.h"
+
+namespace inlay {
+namespace {
+
+void write_model(JsonWriter& json, const ModelFacts& model) {
+  json.begin_object().key("id").value(model.name).key("object").value("model").key("created").value(model.created);
+  json.key("owned_by").value("inlay").end_object();
+}
+
+HttpResponse render(const EmbedAnswer& answer, bool as_base64) {
+  JsonWriter json;
+  json.begin_object().key("object").value("list").key("data").begin_array();
+  for (size_t i = 0; i < answer.vectors.size(); ++i) {
+    json.begin_object().key("object").value("embedding").key("index").value(static_cast<uint64_t>(i)).key("embedding");
+    if (as_base64)
+      json.value(base64(float_bytes(answer.vectors[i])));
+    else
+      write_numbers(json, answer.vectors[i]);
+    json.end_object();
+  }
+  json.end_array().key("model").value(answer.model).key("usage").begin_object();
+  json.key("prompt_tokens").value(answer.total_tokens).key("total_tokens").value(answer.total_tokens).end_object().end_object();
+  return json_response(json.take());
+}
+
+// vLLM's way to truncate: -1 is the model's limit, null is the server's default.
+Result<> read_truncate_prompt_tokens(const Json& body, EmbedRequest& request) {
+  const std::optional<int64_t> tokens = TRY(optional_int(body, "truncate_prompt_tokens"));
+  if (!tokens) return {};
+  if (*tokens < -1 || *tokens == 0) {
+    return fail(ErrorCode::kInvalidArgument, "`truncate_prompt_tokens` is {}, wanted -1 or a number of tokens", *tokens);
+  }
+  request.truncate = true;
+  if (*tokens > 0) request.max_tokens = *tokens;
+  return {};
+}
+
+}  // namespace
+
+Result<EmbedCall> parse_openai(const Json& body) {
+  EmbedCall call;
+  const Json input = TRY(required(body, "input"));
+  call.request.inputs = TRY(read_inputs(input, "input", /*may_mix=*/false));
+  call.request.model = TRY(body.string_or("model", ""));
+  TRY_VOID(read_common(body, call.request));
+  TRY_VOID(read_truncate(body, call.request));
+  TRY_VOID(read_truncate_prompt_tokens(body, call.request));
+  const std::string format = TRY(body.string_or("encoding_format", "float"));
+  TRY_VOID(check_one_of("encoding_format", format, {"float", "base64"}));
+  call.render = [as_base64 = format == "base64"](const EmbedAnswer& answer) { return render(answer, as_base64); };
+  return call;
+}
+
+HttpResponse render_openai_models(const std::vector<ModelFacts>& models) {
+  JsonWriter json;
+  json.begin_object().key("object").value("list").key("data").begin_array();
+  for (const ModelFacts& model : models) write_model(json, model);
+  json.end_array().end_object();
+  return json_response(json.take());
+}
+
+HttpResponse render_openai_model(const ModelFacts& model) {
+  JsonWriter json;
+  write_model(json, model);
+  return json_response(json.take());
+}
+
+}  // namespace inlay

@@ -1,0 +1,33 @@
+// TEI's /tokenize and /decode.
+#pragma once
+
+#include "base/json.h"
+#include "server/api/embed_request.h"
+
+namespace inlay {
+
+struct TokenizeCall {
+  std::vector<std::string> texts;
+  bool add_special_tokens = true;
+  std::optional<std::string> prompt_name;
+};
+
+struct DecodeCall {
+  std::vector<std::vector<int64_t>> ids;
+  bool skip_special_tokens = true;
+};
+
+// One token of a text.
+struct TokenPiece {
+  int32_t id = 0;
+  std::string text;
+  bool special = false;
+};
+
+Result<TokenizeCall> parse_tokenize(const Json& body);
+// `start` and `stop` are null: the tokenizer keeps no offsets.
+HttpResponse render_tokenize(const std::vector<std::vector<TokenPiece>>& texts);
+Result<DecodeCall> parse_decode(const Json& body);
+HttpResponse render_decode(const std::vector<std::string>& texts);
+
+}  // namespace inlay

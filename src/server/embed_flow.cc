@@ -1,0 +1,307 @@
+#include "server/embed_flow.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <exception>
+
+#include "base/log.h"
+#include "server/api/fields.h"
+#include "server/api/vectors.h"
+
+namespace inlay {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// A long list is tokenised in pieces of this size, between which other requests get the thread.
+constexpr size_t kSliceTexts = 64;
+constexpr size_t kSliceBytes = 64 * 1024;
+// Lists from this length on are bulk work unless the request says otherwise.
+constexpr size_t kBulkTexts = 16;
+
+double seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+Failure item_failure(const EmbedRequest& request, size_t item, const Error& error) {
+  Failure failure = failure_of(error);
+  if (request.inputs.size() > 1) failure.message = fmt::format("item {}: {}", item, failure.message);
+  return failure;
+}
+
+Failure overload_failure(const Overload& overload) {
+  const std::chrono::milliseconds wait = std::max(overload.retry_after, std::chrono::milliseconds(1));
+  switch (overload.kind) {
+    case Rejection::kTooLarge: return {Fault::kTooLarge, overload.reason, {}};
+    case Rejection::kDraining: return {Fault::kUnavailable, overload.reason, wait};
+    case Rejection::kTooManyRequests:
+    case Rejection::kQueueFull: break;
+  }
+  return {Fault::kOverloaded, overload.reason, wait};
+}
+
+// nullopt: the engine's own.
+std::optional<TruncationSide> side_of(const EmbedRequest& request, const ModelFacts& facts) {
+  if (!request.truncate.value_or(facts.auto_truncate)) return TruncationSide::kNone;
+  if (request.truncate_side) return request.truncate_side;
+  if (facts.auto_truncate) return std::nullopt;
+  return TruncationSide::kRight;
+}
+
+// Owned by the one task or callback that carries the request on.
+class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
+ public:
+  EmbedFlow(const EmbedContext& context, const EmbedRoute& route, IncomingRequest incoming, HttpReply reply)
+      : context_(context), route_(route), incoming_(std::move(incoming)), reply_(std::move(reply)) {}
+
+  void start() {
+    next([this] { parse(); });
+  }
+
+ private:
+  // Runs a step in the pool. What a step throws (memory may run out) fails this request and no other.
+  void next(std::function<void()> step) {
+    context_.pool.post([self = shared_from_this(), step = std::move(step)] {
+      try {
+        step();
+      } catch (const std::exception& exception) {
+        spdlog::error("request {}: {}", self->incoming_.id, exception.what());
+        self->fail_with({Fault::kInternal, "the server failed to handle the request", {}});
+      }
+    });
+  }
+
+  void parse() {
+    Parsed<EmbedCall> parsed = route_.parse(incoming_.http);
+    if (!parsed) return fail_with(std::move(parsed).error());
+    call_ = *std::move(parsed);
+    std::string().swap(incoming_.http.body);  // A long one should not wait for the vectors.
+    service_ = find_model(context_, call_.request.model);
+    if (service_ == nullptr) {
+      return fail_with({Fault::kModelNotFound, fmt::format("model '{}' is not served here", call_.request.model), {}});
+    }
+    if (Result<> checked = check(); !checked) return fail_with(failure_of(checked.error()));
+    if (call_.request.inputs.empty()) return answer({});
+    tokenize();
+  }
+
+  // Values against the model; sets the options for its texts.
+  Result<> check() {
+    const EmbedRequest& request = call_.request;
+    const ModelFacts& facts = service_->facts();
+    const int64_t dimensions = request.dimensions.value_or(facts.dimensions);
+    if (dimensions < 1 || dimensions > facts.dimensions) {
+      return fail(ErrorCode::kInvalidArgument, "`dimensions` is {}, the model gives 1 to {}", dimensions, facts.dimensions);
+    }
+    if (dimensions % request.dimensions_multiple_of != 0) {
+      return fail(ErrorCode::kInvalidArgument, "{} dimensions do not pack into whole bytes: wanted a multiple of {}",
+                  dimensions, request.dimensions_multiple_of);
+    }
+    if (request.normalize == false && !facts.raw_available) {
+      return fail(ErrorCode::kInvalidArgument, "`normalize` is false, but the model normalises between its modules");
+    }
+    if (request.max_tokens && *request.max_tokens < 1) {
+      return fail(ErrorCode::kInvalidArgument, "`max_tokens` is {}, wanted 1 or more", *request.max_tokens);
+    }
+    text_options_.prompt = TRY(prompt_of(request, facts));
+    if (request.max_tokens)
+      text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
+    text_options_.truncate_side = side_of(request, facts);
+    priority_ = priority_of(request, incoming_.http.header("x-priority"));
+    deadline_ = deadline();
+    return {};
+  }
+
+  std::optional<Clock::time_point> deadline() const {
+    std::chrono::microseconds timeout = call_.request.timeout.value_or(context_.policy.timeout);
+    const std::string_view header = incoming_.http.header("request-timeout-ms");
+    int64_t milliseconds = 0;
+    const std::from_chars_result parsed = std::from_chars(header.data(), header.data() + header.size(), milliseconds);
+    if (parsed.ec == std::errc() && milliseconds > 0 && milliseconds < 86'400'000)
+      timeout = std::chrono::milliseconds(milliseconds);
+    if (timeout.count() <= 0) return std::nullopt;
+    return started_ + timeout;
+  }
+
+  bool cancelled() const { return incoming_.http.cancelled && incoming_.http.cancelled->load(std::memory_order_relaxed); }
+
+  void tokenize() {
+    const Clock::time_point begin = Clock::now();
+    const std::vector<EmbedInput>& inputs = call_.request.inputs;
+    const size_t end = std::min(inputs.size(), texts_.size() + kSliceTexts);
+    for (size_t bytes = 0; texts_.size() < end && bytes < kSliceBytes;) {
+      const EmbedInput& input = inputs[texts_.size()];
+      Result<TokenizedText> text = input.is_ids ? service_->from_ids(input.ids) : service_->tokenize(input.text, text_options_);
+      if (!text) return fail_with(item_failure(call_.request, texts_.size(), text.error()));
+      bytes += input.text.size() + input.ids.size();
+      account(input, *text);
+      texts_.push_back(*std::move(text));
+    }
+    answer_.times.tokenize += Clock::now() - begin;
+    if (cancelled()) return fail_with({Fault::kCancelled, "the client has gone", {}});
+    const int64_t limit = service_->facts().max_queue_tokens;
+    if (answer_.total_tokens > limit) {
+      return fail_with(
+          {Fault::kTooLarge, fmt::format("the request has more than {} tokens, the most that one may have", limit), {}});
+    }
+    if (texts_.size() < inputs.size()) return next([this] { tokenize(); });
+    submit();
+  }
+
+  void account(const EmbedInput& input, const TokenizedText& text) {
+    const int tokens = static_cast<int>(text.ids.size());
+    answer_.tokens.push_back(tokens);
+    answer_.total_tokens += tokens;
+    answer_.total_characters += count_characters(input.text);
+    truncated_ += text.truncated ? 1 : 0;
+    context_.metrics.text_tokens.observe(tokens);
+  }
+
+  void submit() {
+    WorkRequest work{.texts = std::move(texts_),
+                     .priority = priority_,
+                     .tenant = incoming_.tenant,
+                     .deadline = deadline_,
+                     .cancelled = incoming_.http.cancelled};
+    // Before submit(), since the answer may come before it returns.
+    in_progress().fetch_add(1, std::memory_order_relaxed);
+    const std::optional<Overload> overload = service_->submit(std::move(work), [self = shared_from_this()](WorkResult result) {
+      // A lane must not render: back to the pool.
+      self->result_ = std::move(result);
+      self->next([flow = self.get()] { flow->collect(); });
+    });
+    if (!overload) return;
+    in_progress().fetch_sub(1, std::memory_order_relaxed);
+    fail_with(overload_failure(*overload));
+  }
+
+  std::atomic<int64_t>& in_progress() { return context_.metrics.in_progress[static_cast<size_t>(priority_)]; }
+
+  void collect() {
+    in_progress().fetch_sub(1, std::memory_order_relaxed);
+    answer_.times.queue = result_.queued;
+    answer_.times.compute = result_.computed;
+    std::vector<std::vector<float>> vectors;
+    vectors.reserve(result_.vectors.size());
+    for (Result<std::vector<float>>& vector : result_.vectors) {
+      if (!vector) return fail_with(compute_failure(vectors.size(), vector.error()));
+      vectors.push_back(*std::move(vector));
+    }
+    const bool normalize = normalizes();
+    const int64_t dimensions = call_.request.dimensions.value_or(service_->facts().dimensions);
+    for (std::vector<float>& vector : vectors) finish_vector(vector, dimensions, normalize);
+    answer(std::move(vectors));
+  }
+
+  Failure compute_failure(size_t item, const Error& error) {
+    if (error.code == ErrorCode::kInternal) context_.metrics.non_finite.fetch_add(1, std::memory_order_relaxed);
+    if (error.code == ErrorCode::kUnavailable && deadline_ && Clock::now() >= *deadline_) {
+      return {Fault::kDeadline, "the request's time was over before it was computed", {}};
+    }
+    return item_failure(call_.request, item, error);
+  }
+
+  bool normalizes() const {
+    if (call_.request.normalize) return *call_.request.normalize;
+    if (context_.policy.normalize != Normalize::kAuto) return context_.policy.normalize == Normalize::kOn;
+    return call_.request.unit_length || service_->facts().folder_normalizes;
+  }
+
+  void answer(std::vector<std::vector<float>> vectors) {
+    answer_.id = incoming_.id;
+    answer_.model = service_->facts().name;
+    answer_.vectors = std::move(vectors);
+    answer_.times.total = Clock::now() - started_;
+    const Clock::time_point begin = Clock::now();
+    HttpResponse response = call_.render(answer_);
+    Metrics& metrics = context_.metrics;
+    metrics.render_seconds.observe(seconds(Clock::now() - begin));
+    metrics.tokenize_seconds.observe(seconds(answer_.times.tokenize));
+    metrics.queue_seconds.observe(seconds(answer_.times.queue));
+    metrics.compute_seconds.observe(seconds(answer_.times.compute));
+    metrics.texts.fetch_add(answer_.vectors.size(), std::memory_order_relaxed);
+    metrics.tokens.fetch_add(static_cast<uint64_t>(answer_.total_tokens), std::memory_order_relaxed);
+    metrics.truncated.fetch_add(truncated_, std::memory_order_relaxed);
+    metrics.successes[static_cast<size_t>(route_.dialect)].fetch_add(1, std::memory_order_relaxed);
+    reply(std::move(response));
+  }
+
+  void fail_with(const Failure& failure) {
+    context_.metrics.failures[static_cast<size_t>(failure.fault)].fetch_add(1, std::memory_order_relaxed);
+    if (failure.fault == Fault::kInternal) spdlog::error("request {}: {}", incoming_.id, failure.message);
+    reply(render_failure(route_.dialect, failure));
+  }
+
+  void reply(HttpResponse response) {
+    if (replied_) return;
+    replied_ = true;
+    context_.metrics.request_seconds.observe(seconds(Clock::now() - started_));
+    reply_(std::move(response));
+  }
+
+  const EmbedContext& context_;
+  const EmbedRoute& route_;
+  IncomingRequest incoming_;
+  HttpReply reply_;
+  Clock::time_point started_ = Clock::now();
+  EmbedCall call_;
+  EmbedService* service_ = nullptr;
+  TextOptions text_options_;
+  Priority priority_ = Priority::kStandard;
+  std::optional<Clock::time_point> deadline_;
+  std::vector<TokenizedText> texts_;
+  uint64_t truncated_ = 0;
+  WorkResult result_;
+  EmbedAnswer answer_;
+  bool replied_ = false;
+};
+
+}  // namespace
+
+EmbedService* find_model(const EmbedContext& context, const std::string& name) {
+  for (const std::unique_ptr<EmbedService>& model : context.models) {
+    if (model->facts().name == name || model->facts().id == name) return model.get();
+  }
+  if (name.empty() || context.policy.any_model_name) return context.models.front().get();
+  return nullptr;
+}
+
+Result<std::optional<std::string>> prompt_of(const EmbedRequest& request, const ModelFacts& facts) {
+  if (request.prompt) return request.prompt;
+  if (request.prompt_name) {
+    const std::map<std::string, std::string>::const_iterator found = facts.prompts.find(*request.prompt_name);
+    if (found != facts.prompts.end()) return std::optional<std::string>(found->second);
+    std::vector<std::string> names;
+    for (const auto& [name, text] : facts.prompts) names.push_back(name);
+    return fail(ErrorCode::kInvalidArgument, "`prompt_name` is '{}', the model has {}", *request.prompt_name,
+                names.empty() ? "no prompts" : fmt::format("{}", fmt::join(names, ", ")));
+  }
+  if (!request.input_type) return std::optional<std::string>();
+  const std::string& type = *request.input_type;
+  if (type == "image") return fail(ErrorCode::kUnsupported, "`input_type` is 'image': the model embeds text only");
+  TRY_VOID(check_one_of("input_type", type,
+                        {"search_query", "search_document", "query", "document", "passage", "classification", "clustering"}));
+  std::vector<std::string> wanted = {type};
+  if (type == "search_query") wanted.emplace_back("query");
+  if (type == "search_document" || type == "document") wanted.insert(wanted.end(), {"document", "passage", "corpus"});
+  for (const std::string& name : wanted) {
+    const std::map<std::string, std::string>::const_iterator found = facts.prompts.find(name);
+    if (found != facts.prompts.end()) return std::optional<std::string>(found->second);
+  }
+  return std::optional<std::string>();
+}
+
+Priority priority_of(const EmbedRequest& request, std::string_view header) {
+  if (request.priority) return *request.priority;
+  if (!header.empty()) {
+    if (const Result<Priority> named = priority_from_name(header)) return *named;
+  }
+  if (request.inputs.size() == 1) return Priority::kInteractive;
+  return request.inputs.size() < kBulkTexts ? Priority::kStandard : Priority::kBulk;
+}
+
+void embed(const EmbedContext& context, const EmbedRoute& route, IncomingRequest incoming, HttpReply reply) {
+  context.metrics.requests[static_cast<size_t>(route.dialect)].fetch_add(1, std::memory_order_relaxed);
+  std::make_shared<EmbedFlow>(context, route, std::move(incoming), std::move(reply))->start();
+}
+
+}  // namespace inlay

@@ -1,0 +1,341 @@
+#include "server/router.h"
+
+#include <algorithm>
+#include <exception>
+#include <random>
+
+#include "base/json_writer.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "server/api/dialects.h"
+#include "server/api/text_routes.h"
+#include "server/openapi.h"
+
+namespace inlay {
+namespace {
+
+constexpr size_t kMaxIdBytes = 128;
+constexpr size_t kMostPieces = 1 << 19;  // tokens of one /tokenize answer
+constexpr std::string_view kKServePrefix = "/v2/models/";
+
+// Parse functions take JSON; this reads it for them.
+std::function<Parsed<EmbedCall>(const HttpRequest&)> from_json(Result<EmbedCall> (*parse)(const Json&)) {
+  return [parse](const HttpRequest& request) -> Parsed<EmbedCall> {
+    const Result<JsonDocument> document = JsonDocument::parse(request.body, "body");
+    if (!document) return tl::unexpected<Failure>({Fault::kSyntax, document.error().message, {}});
+    Result<EmbedCall> call = parse(document->root());
+    if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
+    return *std::move(call);
+  };
+}
+
+// {name}[/versions/{version}][/{verb}] of a KServe path.
+struct KServePath {
+  std::string_view model;
+  std::string_view verb;
+};
+
+KServePath split_kserve(std::string_view path) {
+  path.remove_prefix(std::min(path.size(), kKServePrefix.size()));
+  KServePath result;
+  for (const std::string_view verb : {"infer", "ready"}) {
+    if (path.size() > verb.size() && path.ends_with(verb) && path[path.size() - verb.size() - 1] == '/') {
+      result.verb = verb;
+      path.remove_suffix(verb.size() + 1);
+    }
+  }
+  const size_t versions = path.rfind("/versions/");
+  if (versions != std::string_view::npos) path = path.substr(0, versions);
+  result.model = path;
+  return result;
+}
+
+Parsed<EmbedCall> parse_kserve_request(const HttpRequest& request) {
+  Result<EmbedCall> call = parse_kserve(request, split_kserve(request.path).model);
+  if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
+  return *std::move(call);
+}
+
+// TEI says this of an empty list, with a status of its own.
+Parsed<EmbedCall> parse_similarity_request(const HttpRequest& request) {
+  const Result<JsonDocument> document = JsonDocument::parse(request.body, "body");
+  if (!document) return tl::unexpected<Failure>({Fault::kSyntax, document.error().message, {}});
+  const std::optional<Json> inputs = document->root().find("inputs");
+  const std::optional<Json> sentences = inputs ? inputs->find("sentences") : std::nullopt;
+  const Result<std::vector<Json>> items =
+      sentences ? sentences->items() : Result<std::vector<Json>>(std::vector<Json>(1, document->root()));
+  if (items && items->empty()) return tl::unexpected<Failure>({Fault::kEmpty, "`sentences` cannot be empty", {}});
+  Result<EmbedCall> call = parse_tei_similarity(document->root());
+  if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
+  return *std::move(call);
+}
+
+// Ids come back in headers and logs, so they may hold no more than this.
+bool is_plain(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxIdBytes && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' ||
+           c == ':';
+  });
+}
+
+// What a page throws (memory may run out) fails its request and no other.
+HttpResponse guarded(const std::function<HttpResponse(const HttpRequest&)>& page, const HttpRequest& request) {
+  try {
+    return page(request);
+  } catch (const std::exception& exception) {
+    spdlog::error("{}: {}", request.path, exception.what());
+    return render_failure(dialect_of(request.path), {Fault::kInternal, "the server failed to handle the request", {}});
+  }
+}
+
+HttpResponse empty_page(int status) {
+  HttpResponse response;
+  response.status = status;
+  return response;
+}
+
+HttpResponse text_page(std::string text) {
+  HttpResponse response;
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  response.body = std::move(text);
+  return response;
+}
+
+}  // namespace
+
+Router::Router(const RouterOptions& options, const EmbedContext& context, std::function<Gauges()> gauges)
+    : options_(options), context_(context), gauges_(std::move(gauges)), kserve_route_{Dialect::kKServe, parse_kserve_request} {
+  std::random_device random;
+  id_seed_ = static_cast<uint64_t>(random()) << 32 | random();
+  add_embedding_routes();
+  add_missing_kinds();
+  add_text_routes();
+  add_pages();
+}
+
+void Router::add_embedding_routes() {
+  embedding_routes_["/v1/embeddings"] = embedding_routes_["/embeddings"] = {Dialect::kOpenAi, from_json(parse_openai)};
+  embedding_routes_["/embed"] = embedding_routes_["/"] =
+      embedding_routes_["/invocations"] = {Dialect::kTei, from_json(parse_tei_embed)};
+  embedding_routes_["/similarity"] = {Dialect::kTei, parse_similarity_request};
+  embedding_routes_["/v2/embed"] = {Dialect::kCohere, from_json(parse_cohere)};
+  embedding_routes_["/api/embed"] = {Dialect::kOllama, from_json(parse_ollama_embed)};
+  embedding_routes_["/api/embeddings"] = {Dialect::kOllama, from_json(parse_ollama_embeddings)};
+}
+
+void Router::add_missing_kinds() {
+  const std::string reranker = "model is not a re-ranker model";
+  for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking", "/v2/rerank", "/score", "/v1/score"}) {
+    missing_kinds_[path] = reranker;
+  }
+  missing_kinds_["/predict"] = missing_kinds_["/classify"] = "model is not a classifier model";
+  missing_kinds_["/embed_sparse"] = "Model is not an embedding model with SPLADE pooling";
+  missing_kinds_["/embed_all"] = "model gives one vector for each text, not one for each token";
+}
+
+void Router::add_text_routes() {
+  text_routes_["/tokenize"] = [this](const HttpRequest& request) { return tokenize(request); };
+  text_routes_["/decode"] = [this](const HttpRequest& request) { return decode(request); };
+}
+
+void Router::add_pages() {
+  const Page alive = [](const HttpRequest&) { return json_response(R"({"status":"ok"})"); };
+  const Page ready = [this](const HttpRequest&) {
+    if (gauges_().ready) return json_response(R"({"status":"ready"})");
+    HttpResponse response = json_response(R"({"status":"draining"})");
+    response.status = 503;
+    return response;
+  };
+  pages_["/health"] = pages_["/ping"] = pages_["/v1/health"] = pages_["/"] = alive;
+  pages_["/ready"] = ready;
+  pages_["/v2/health/live"] = [](const HttpRequest&) { return empty_page(200); };
+  pages_["/v2/health/ready"] = [this](const HttpRequest&) { return empty_page(gauges_().ready ? 200 : 400); };
+  pages_["/v2"] = [](const HttpRequest&) { return render_kserve_server(); };
+  pages_["/metrics"] = [this](const HttpRequest&) { return text_page(metrics_text()); };
+  pages_["/info"] = [this](const HttpRequest&) { return render_tei_info(context_.models.front()->facts()); };
+  pages_["/v1/models"] = [this](const HttpRequest&) { return render_openai_models(all_facts()); };
+  pages_["/api/tags"] = [this](const HttpRequest&) { return render_ollama_tags(all_facts()); };
+  pages_["/openapi.json"] =
+      pages_["/api-doc/openapi.json"] = [](const HttpRequest&) { return json_response(openapi_document()); };
+}
+
+std::string Router::metrics_text() const {
+  std::string text = render_metrics(context_.metrics, gauges_(), options_.te_metrics);
+  for (const std::unique_ptr<EmbedService>& model : context_.models) {
+    write_scheduler_metrics(text, model->facts().name, model->scheduler(), model == context_.models.front());
+  }
+  return text;
+}
+
+std::vector<ModelFacts> Router::all_facts() const {
+  std::vector<ModelFacts> facts;
+  for (const std::unique_ptr<EmbedService>& model : context_.models) facts.push_back(model->facts());
+  return facts;
+}
+
+HttpReply Router::with_common_headers(const IncomingRequest& incoming, HttpReply reply) const {
+  HttpHeaders headers = {{"x-request-id", incoming.id}};
+  const std::string origin(incoming.http.header("origin"));
+  const bool any = std::find(options_.cors_origins.begin(), options_.cors_origins.end(), "*") != options_.cors_origins.end();
+  const bool named =
+      std::find(options_.cors_origins.begin(), options_.cors_origins.end(), origin) != options_.cors_origins.end();
+  if (!origin.empty() && (any || named)) {
+    headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : origin);
+    headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, retry-after, retry-after-ms");
+    if (!any) headers.emplace_back("Vary", "Origin");
+  }
+  std::string line;
+  if (options_.log_requests) {
+    const std::string_view trace = incoming.http.header("traceparent");
+    line = fmt::format("request id={} peer={} path={}{}{}", incoming.id, incoming.http.peer, incoming.http.path,
+                       is_plain(trace) ? " traceparent=" : "", is_plain(trace) ? trace : "");
+  }
+  const Clock::time_point start = Clock::now();
+  return [headers = std::move(headers), line = std::move(line), start, reply = std::move(reply)](HttpResponse response) {
+    response.headers.insert(response.headers.end(), headers.begin(), headers.end());
+    if (!line.empty()) {
+      const double milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+      spdlog::info("{} status={} ms={:.2f} bytes={}", line, response.status, milliseconds, response.body.size());
+    }
+    reply(std::move(response));
+  };
+}
+
+bool Router::is_open(std::string_view path) const {
+  return path == "/health" || path == "/v1/health" || path == "/ready" || path == "/ping" || path.starts_with("/v2/health/");
+}
+
+void Router::handle(HttpRequest request, HttpReply reply) {
+  IncomingRequest incoming{std::move(request), {}, {}};
+  const std::string_view given = incoming.http.header("x-request-id");
+  incoming.id = is_plain(given) ? std::string(given) : fmt::format("{:016x}", id_seed_ + 0x9E3779B97F4A7C15ULL * ++next_id_);
+  reply = with_common_headers(incoming, std::move(reply));
+  const HttpRequest& http = incoming.http;
+  if (http.method == HttpMethod::kOptions && !options_.cors_origins.empty()) {
+    HttpResponse response = empty_page(204);
+    response.headers = {{"Access-Control-Allow-Methods", "GET, POST"},
+                        {"Access-Control-Allow-Headers", "authorization, content-type, x-request-id, x-priority"},
+                        {"Access-Control-Max-Age", "86400"}};
+    return reply(std::move(response));
+  }
+  if (options_.keys.empty()) {
+    incoming.tenant = http.header("x-tenant").substr(0, kMaxIdBytes);
+  } else if (!is_open(http.path)) {
+    const std::optional<std::string> tenant = options_.keys.tenant(http.header("authorization"));
+    if (!tenant)
+      return fail_with(http, {Fault::kUnauthorized, "no valid API key in the Authorization header: wanted 'Bearer KEY'", {}},
+                       reply);
+    incoming.tenant = *tenant;
+  }
+  dispatch(std::move(incoming), std::move(reply));
+}
+
+void Router::dispatch(IncomingRequest incoming, HttpReply reply) {
+  const HttpRequest& http = incoming.http;
+  if (http.method == HttpMethod::kPost) return post(std::move(incoming), reply);
+  if (http.method == HttpMethod::kGet || http.method == HttpMethod::kHead) return reply(get(incoming));
+  fail_with(http, {Fault::kMethod, "wanted GET or POST", {}}, reply);
+}
+
+void Router::post(IncomingRequest incoming, const HttpReply& reply) {
+  const HttpRequest& http = incoming.http;
+  const auto route = embedding_routes_.find(http.path);
+  if (route != embedding_routes_.end()) return embed(context_, route->second, std::move(incoming), reply);
+  if (http.path.starts_with(kKServePrefix) && split_kserve(http.path).verb == "infer") {
+    return embed(context_, kserve_route_, std::move(incoming), reply);
+  }
+  const auto text = text_routes_.find(http.path);
+  if (text != text_routes_.end()) {
+    return context_.pool.post([&page = text->second, request = std::move(incoming.http), reply] { reply(guarded(page, request)); });
+  }
+  const auto missing = missing_kinds_.find(http.path);
+  if (missing != missing_kinds_.end()) return fail_with(http, {Fault::kModelKind, missing->second, {}}, reply);
+  if (pages_.contains(http.path)) return fail_with(http, {Fault::kMethod, "wanted GET", {}}, reply);
+  fail_with(http, {Fault::kRouteNotFound, fmt::format("no such route: POST {}", http.path), {}}, reply);
+}
+
+HttpResponse Router::get(const IncomingRequest& incoming) {
+  const std::string& path = incoming.http.path;
+  const auto page = pages_.find(path);
+  if (page != pages_.end()) return page->second(incoming.http);
+  constexpr std::string_view kModels = "/v1/models/";
+  if (path.starts_with(kModels)) {
+    const EmbedService* model = find_model(context_, path.substr(kModels.size()));
+    if (model != nullptr) return render_openai_model(model->facts());
+    return render_failure(
+        Dialect::kOpenAi,
+        {Fault::kModelNotFound, fmt::format("model '{}' is not served here", path.substr(kModels.size())), {}});
+  }
+  if (path.starts_with(kKServePrefix)) return kserve_get(path);
+  const Dialect dialect = dialect_of(path);
+  if (embedding_routes_.contains(path) || text_routes_.contains(path) || missing_kinds_.contains(path)) {
+    HttpResponse response = render_failure(dialect, {Fault::kMethod, "wanted POST", {}});
+    response.headers.emplace_back("Allow", "POST");
+    return response;
+  }
+  return render_failure(dialect, {Fault::kRouteNotFound, fmt::format("no such route: GET {}", path), {}});
+}
+
+HttpResponse Router::kserve_get(std::string_view path) {
+  const KServePath parts = split_kserve(path);
+  const EmbedService* model = find_model(context_, std::string(parts.model));
+  if (model == nullptr) {
+    return render_failure(
+        Dialect::kKServe,
+        {Fault::kModelNotFound, fmt::format("Request for unknown model: '{}' is not found", parts.model), {}});
+  }
+  if (parts.verb == "ready") return empty_page(gauges_().ready ? 200 : 400);
+  if (parts.verb == "infer") return render_failure(Dialect::kKServe, {Fault::kMethod, "wanted POST", {}});
+  return render_kserve_model(model->facts());
+}
+
+void Router::fail_with(const HttpRequest& request, const Failure& failure, const HttpReply& reply) const {
+  context_.metrics.failures[static_cast<size_t>(failure.fault)].fetch_add(1, std::memory_order_relaxed);
+  reply(render_failure(dialect_of(request.path), failure));
+}
+
+HttpResponse Router::refuse(int status, std::string_view message, std::string_view path) {
+  const Fault fault = status == 413 ? Fault::kTooLarge : status == 503 ? Fault::kUnavailable : Fault::kSyntax;
+  context_.metrics.failures[static_cast<size_t>(fault)].fetch_add(1, std::memory_order_relaxed);
+  HttpResponse response = render_failure(dialect_of(path), {fault, std::string(message), {}});
+  response.status = status;
+  return response;
+}
+
+HttpResponse Router::tokenize(const HttpRequest& request) const {
+  const Result<JsonDocument> document = JsonDocument::parse(request.body, "body");
+  if (!document) return render_failure(Dialect::kTei, {Fault::kSyntax, document.error().message, {}});
+  const Result<TokenizeCall> call = parse_tokenize(document->root());
+  if (!call) return render_failure(Dialect::kTei, failure_of(call.error()));
+  const EmbedService& model = *context_.models.front();
+  EmbedRequest asked;
+  asked.prompt_name = call->prompt_name;
+  const Result<std::optional<std::string>> prompt = prompt_of(asked, model.facts());
+  if (!prompt) return render_failure(Dialect::kTei, failure_of(prompt.error()));
+  std::vector<std::vector<TokenPiece>> pieces;
+  size_t total = 0;
+  for (const std::string& text : call->texts) {
+    Result<std::vector<TokenPiece>> found = model.pieces(prompt->value_or("") + text, call->add_special_tokens);
+    if (!found) return render_failure(Dialect::kTei, failure_of(found.error()));
+    total += found->size();
+    if (total > kMostPieces) return render_failure(Dialect::kTei, {Fault::kTooLarge, fmt::format("more than {} tokens", kMostPieces), {}});
+    pieces.push_back(*std::move(found));
+  }
+  return render_tokenize(pieces);
+}
+
+HttpResponse Router::decode(const HttpRequest& request) const {
+  const Result<JsonDocument> document = JsonDocument::parse(request.body, "body");
+  if (!document) return render_failure(Dialect::kTei, {Fault::kSyntax, document.error().message, {}});
+  const Result<DecodeCall> call = parse_decode(document->root());
+  if (!call) return render_failure(Dialect::kTei, failure_of(call.error()));
+  std::vector<std::string> texts;
+  for (const std::vector<int64_t>& ids : call->ids) {
+    Result<std::string> text = context_.models.front()->decode(ids, call->skip_special_tokens);
+    if (!text) return render_failure(Dialect::kTei, failure_of(text.error()));
+    texts.push_back(*std::move(text));
+  }
+  return render_decode(texts);
+}
+
+}  // namespace inlay

@@ -1,0 +1,290 @@
+#include "server/router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "server/server_testing.h"
+
+namespace inlay {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
+
+// [3,4,12,n] at unit length, for a text of one word: n is 3.
+constexpr const char* kUnit = "[0.22360679,0.2981424,0.8944272,0.2236068]";
+
+TEST(Router, EveryDialectEmbeds) {
+  RouterUnderTest router;
+  EXPECT_EQ(router.post("/embed", R"({"inputs":"hi","normalize":false})").body, "[[3,4,12,3]]");
+  EXPECT_EQ(router.post("/", R"({"inputs":"hi","normalize":false})").body, "[[3,4,12,3]]");
+  EXPECT_THAT(router.post("/v1/embeddings", R"({"input":"hi","dimensions":2})").body, HasSubstr(R"("embedding":[0.6,0.8])"));
+  EXPECT_THAT(
+      router.post("/v2/embed", R"({"model":"fake","input_type":"classification","texts":["hi"],"output_dimension":2})").body,
+      HasSubstr(R"("float":[[0.6,0.8]])"));
+  EXPECT_THAT(router.post("/api/embed", R"({"model":"fake","input":"hi","dimensions":2})").body,
+              HasSubstr(R"("embeddings":[[0.6,0.8]])"));
+  EXPECT_EQ(router.post("/api/embeddings", R"({"model":"fake","prompt":"hi"})").status, 200);
+  EXPECT_THAT(router
+                  .post("/v2/models/fake/versions/1/infer",
+                        R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["hi"]}]})")
+                  .body,
+              HasSubstr(R"("shape":[1,4],"data":[3,4,12,3])"));
+  EXPECT_THAT(router.post("/similarity", R"({"inputs":{"source_sentence":"a","sentences":["b","c"]}})").body, "[1,1]");
+}
+
+TEST(Router, CaseH27CountsTheTokensThatWereFed) {
+  RouterUnderTest router;
+  const std::string long_text = "a b c d e f g h i j k";
+  EXPECT_THAT(router.post("/v1/embeddings", R"({"input":"hi"})").body, HasSubstr(R"("prompt_tokens":3,"total_tokens":3)"));
+  EXPECT_THAT(router.post("/v1/embeddings", R"({"input":")" + long_text + R"("})").body, HasSubstr(R"("prompt_tokens":8)"));
+  EXPECT_THAT(router.post("/v1/embeddings", R"({"input":["hi",")" + long_text + R"("]})").body,
+              HasSubstr(R"("prompt_tokens":11)"));
+}
+
+TEST(Router, CaseH25TruncationIsTheSameOnEveryRoute) {
+  RouterUnderTest router;
+  const std::string text = R"("a b c d e f g h i j k")";
+  const std::vector<std::pair<std::string, std::string>> routes = {
+      {"/embed", R"({"inputs":$})"}, {"/v1/embeddings", R"({"input":$})"}, {"/api/embed", R"({"model":"fake","input":$})"}};
+  for (const auto& [path, body] : routes) {
+    for (const std::string& input : {text, "[" + text + "]", R"(["hi",)" + text + "]"}) {
+      std::string filled = body;
+      filled.replace(filled.find('$'), 1, input);
+      EXPECT_EQ(router.post(path, filled).status, 200) << path << input;
+      filled.insert(1, R"("truncate":true,)");
+      EXPECT_EQ(router.post(path, filled).status, 200) << path << input;
+      filled.replace(filled.find("true"), 4, "false");
+      const HttpResponse refused = router.post(path, filled);
+      EXPECT_EQ(refused.status, path == "/embed" ? 422 : 400) << path << input;
+      EXPECT_THAT(refused.body, HasSubstr("`inputs` must have less than 9 tokens. Given: 13"));
+    }
+  }
+  router.fake().facts().auto_truncate = false;
+  EXPECT_EQ(router.post("/embed", R"({"inputs":)" + text + "}").status, 422);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":)" + text + "}").status, 400);
+  EXPECT_EQ(router.post("/embed", R"({"truncate":true,"inputs":)" + text + "}").status, 200);
+}
+
+TEST(Router, CaseH24NamesTheItemThatIsWrongAndComputesNothing) {
+  RouterUnderTest router;
+  EXPECT_THAT(router.post("/v1/embeddings", R"({"input":[[5],[1000]]})").body, HasSubstr("item 1: token id 1000"));
+  EXPECT_EQ(router.fake().last().texts.size(), 0);
+}
+
+TEST(Router, CaseH40OneFailedTextIsTheFailureOfItsRequestOnly) {
+  RouterUnderTest router;
+  router.fake().fail_on(4);
+  const HttpResponse failed = router.post("/v1/embeddings", R"({"input":["hi","evil"]})");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_THAT(failed.body, HasSubstr("item 1: the vector is not finite"));
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":["hi","good!"]})").status, 200);
+  EXPECT_EQ(router.metrics().non_finite, 1);
+}
+
+TEST(Router, CaseH41OverloadIsTheSameForAStringAndAList) {
+  RouterUnderTest router;
+  router.fake().overload();
+  for (const char* body : {R"({"input":"hi"})", R"({"input":["hi"]})", R"({"input":["hi","ho"]})"}) {
+    const HttpResponse response = router.post("/v1/embeddings", body);
+    EXPECT_EQ(response.status, 429);
+    EXPECT_THAT(response.headers, AllOf(Contains(Pair("Retry-After", "1")), Contains(Pair("retry-after-ms", "250"))));
+  }
+  EXPECT_EQ(router.post("/embed", R"({"inputs":"hi"})").body, R"({"error":"Model is overloaded","error_type":"Overloaded"})");
+  EXPECT_EQ(router.metrics().in_progress[0], 0);
+}
+
+TEST(Router, CaseH39RefusesMoreTokensThanTheQueueHolds) {
+  RouterUnderTest router;
+  std::string body = R"({"input":["hi")";
+  for (int i = 0; i < 400; ++i) body += R"(,"hi")";
+  const HttpResponse response = router.post("/v1/embeddings", body + "]}");
+  EXPECT_EQ(response.status, 413);
+  EXPECT_THAT(response.body, HasSubstr("more than 1000 tokens"));
+}
+
+TEST(Router, ChecksDimensions) {
+  RouterUnderTest router;
+  for (const char* bad : {"0", "5", "-1"}) {
+    EXPECT_EQ(router.post("/embed", std::string(R"({"inputs":"hi","dimensions":)") + bad + "}").status, 422) << bad;
+  }
+  const HttpResponse bits = router.post(
+      "/v2/embed", R"({"model":"fake","input_type":"classification","texts":["hi"],"embedding_types":["ubinary"]})");
+  EXPECT_EQ(bits.status, 400);
+  EXPECT_THAT(bits.body, HasSubstr("multiple of 8"));
+}
+
+TEST(Router, NormalisesAsAskedOrAsTheServerIsSet) {
+  RouterUnderTest router;
+  EXPECT_EQ(router.post("/embed", R"({"inputs":"hi"})").body.size(), std::string(kUnit).size() + 2);
+  router.policy().normalize = Normalize::kOff;
+  EXPECT_EQ(router.post("/embed", R"({"inputs":"hi"})").body, "[[3,4,12,3]]");
+  EXPECT_NE(router.post("/embed", R"({"inputs":"hi","normalize":true})").body, "[[3,4,12,3]]");
+}
+
+TEST(Router, PicksPrompts) {
+  RouterUnderTest router;
+  const auto ids = [&](const std::string& extra) {
+    const HttpResponse response = router.post("/v1/embeddings", R"({"input":"hi")" + extra + "}");
+    return response.status == 200 ? static_cast<int>(router.fake().last().texts[0].ids.size()) : -response.status;
+  };
+  EXPECT_EQ(ids(""), 3);
+  EXPECT_EQ(ids(R"(,"prompt_name":"query")"), 4);
+  EXPECT_EQ(ids(R"(,"prompt":"one two three ")"), 6);
+  EXPECT_EQ(ids(R"(,"input_type":"search_query")"), 4);
+  EXPECT_EQ(ids(R"(,"input_type":"search_document")"), 4);
+  EXPECT_EQ(ids(R"(,"input_type":"clustering")"), 3);
+  EXPECT_EQ(ids(R"(,"input_type":"magic")"), -400);
+  EXPECT_EQ(ids(R"(,"prompt_name":"none")"), -400);
+}
+
+TEST(Router, PutsRequestsIntoClassesAndTenants) {
+  RouterUnderTest router;
+  router.post("/embed", R"({"inputs":"hi"})", {{"x-tenant", "t"}});
+  EXPECT_EQ(router.fake().last().priority, Priority::kInteractive);
+  EXPECT_EQ(router.fake().last().tenant, "t");
+  router.post("/embed", R"({"inputs":["hi","ho"]})");
+  EXPECT_EQ(router.fake().last().priority, Priority::kStandard);
+  router.post("/embed", R"({"inputs":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16"]})");
+  EXPECT_EQ(router.fake().last().priority, Priority::kBulk);
+  router.post("/embed", R"({"inputs":"hi"})", {{"x-priority", "bulk"}, {"request-timeout-ms", "5000"}});
+  EXPECT_EQ(router.fake().last().priority, Priority::kBulk);
+  EXPECT_TRUE(router.fake().last().deadline.has_value());
+}
+
+TEST(Router, KnowsItsModels) {
+  RouterUnderTest router;
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"fake"})").status, 200);
+  const HttpResponse unknown = router.post("/v1/embeddings", R"({"input":"hi","model":"gpt"})");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_THAT(unknown.body, HasSubstr("model_not_found"));
+  EXPECT_EQ(router.get("/v1/models/fake").status, 200);
+  EXPECT_EQ(router.get("/v1/models/gpt").status, 404);
+  EXPECT_EQ(router.get("/v2/models/fake/ready").status, 200);
+  EXPECT_EQ(router.get("/v2/models/gpt").status, 404);
+  EXPECT_EQ(router.post("/v2/models/gpt/infer", R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["hi"]}]})")
+                .status,
+            404);
+  router.policy().any_model_name = true;
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"gpt"})").status, 200);
+}
+
+TEST(Router, SaysWhatTheModelCannotDoInTheWordsOfTheDialect) {
+  RouterUnderTest router;
+  EXPECT_EQ(router.post("/rerank", "{}").body, R"({"error":"model is not a re-ranker model","error_type":"Backend"})");
+  EXPECT_EQ(router.post("/rerank", "{}").status, 424);
+  EXPECT_EQ(router.post("/v2/rerank", "{}").body, R"({"message":"model is not a re-ranker model"})");
+  EXPECT_THAT(router.post("/v1/rerank", "{}").body, HasSubstr(R"({"error":{"message":"model is not a re-ranker model")"));
+  EXPECT_THAT(router.post("/predict", "{}").body, HasSubstr("model is not a classifier model"));
+  EXPECT_THAT(router.post("/embed_sparse", "{}").body, HasSubstr("SPLADE"));
+}
+
+TEST(Router, AnswersUnknownRoutesAndMethods) {
+  RouterUnderTest router;
+  EXPECT_EQ(router.get("/nothing").status, 404);
+  EXPECT_EQ(router.post("/nothing", "{}").status, 404);
+  EXPECT_EQ(router.get("/embed").status, 405);
+  EXPECT_THAT(router.get("/embed").headers, Contains(Pair("Allow", "POST")));
+  EXPECT_EQ(router.post("/health", "").status, 405);
+  HttpRequest other;
+  other.method = HttpMethod::kOther;
+  other.path = "/embed";
+  EXPECT_EQ(router.ask(std::move(other)).status, 405);
+  EXPECT_EQ(router.post("/embed", "{").status, 400);
+  EXPECT_EQ(router.post("/similarity", R"({"inputs":{"source_sentence":"a","sentences":[]}})").status, 400);
+  EXPECT_EQ(router.refuse(431, "/embed").status, 431);
+  EXPECT_EQ(router.refuse(413, "/embed").body, R"({"error":"no","error_type":"Validation"})");
+}
+
+TEST(Router, CaseH26HealthIsOpenAndTheRestNeedsTheKey) {
+  RouterOptions options;
+  ASSERT_TRUE(options.keys.add("team:correct-key"));
+  RouterUnderTest router(options);
+  for (const char* open : {"/health", "/ready", "/ping", "/v2/health/live", "/v2/health/ready"}) {
+    EXPECT_EQ(router.get(open).status, 200) << open;
+  }
+  for (const char* closed : {"/metrics", "/info", "/v1/models", "/openapi.json"}) {
+    EXPECT_EQ(router.get(closed).status, 401) << closed;
+    EXPECT_EQ(router.get(closed, {{"authorization", "Bearer correct-key"}}).status, 200) << closed;
+  }
+  const std::string body = R"({"inputs":"hi"})";
+  for (const char* bad :
+       {"", "Bearer", "Bearer ", "Bearer wrong-key", "correct-key", "Basic correct-key", "Bearer correct-key2"}) {
+    EXPECT_EQ(router.post("/embed", body, {{"authorization", bad}}).status, 401) << bad;
+  }
+  EXPECT_EQ(router.post("/embed", body, {{"authorization", "bearer correct-key"}, {"x-tenant", "other"}}).status, 200);
+  EXPECT_EQ(router.fake().last().tenant, "team");
+  const HttpResponse refused = router.post("/v1/embeddings", R"({"input":"hi"})");
+  EXPECT_THAT(refused.body, HasSubstr(R"("code":"invalid_api_key")"));
+  EXPECT_THAT(refused.headers, Contains(Pair("WWW-Authenticate", "Bearer")));
+}
+
+TEST(Router, GivesEveryRequestAnId) {
+  RouterUnderTest router;
+  EXPECT_THAT(router.get("/health", {{"x-request-id", "abc-1"}}).headers, Contains(Pair("x-request-id", "abc-1")));
+  for (const std::string& bad : {std::string("a b"), std::string("a\r\nSet-Cookie: x"), std::string(500, 'a'), std::string()}) {
+    const HttpResponse response = router.get("/health", {{"x-request-id", bad}});
+    EXPECT_THAT(response.headers, AllOf(Contains(Key("x-request-id")), Not(Contains(Pair("x-request-id", bad)))));
+  }
+}
+
+TEST(Router, CorsIsOffUnlessSet) {
+  RouterUnderTest closed;
+  EXPECT_THAT(closed.get("/health", {{"origin", "https://a"}}).headers, Not(Contains(Key("Access-Control-Allow-Origin"))));
+  RouterOptions options;
+  options.cors_origins = {"https://a"};
+  RouterUnderTest open(options);
+  EXPECT_THAT(open.get("/health", {{"origin", "https://a"}}).headers,
+              Contains(Pair("Access-Control-Allow-Origin", "https://a")));
+  EXPECT_THAT(open.get("/health", {{"origin", "https://b"}}).headers, Not(Contains(Key("Access-Control-Allow-Origin"))));
+  HttpRequest preflight;
+  preflight.method = HttpMethod::kOptions;
+  preflight.path = "/embed";
+  preflight.headers = {{"origin", "https://a"}};
+  const HttpResponse response = open.ask(std::move(preflight));
+  EXPECT_EQ(response.status, 204);
+  EXPECT_THAT(response.headers, Contains(Key("Access-Control-Allow-Methods")));
+}
+
+TEST(Router, ServesDocumentsThatAreValidJson) {
+  RouterUnderTest router;
+  for (const char* path : {"/openapi.json", "/info", "/v1/models", "/api/tags", "/v2", "/v2/models/fake", "/health"}) {
+    const HttpResponse response = router.get(path);
+    EXPECT_EQ(response.status, 200) << path;
+    EXPECT_TRUE(JsonDocument::parse(response.body, path)) << path;
+  }
+}
+
+TEST(Router, CountsWhatItDoes) {
+  RouterOptions options;
+  options.te_metrics = true;
+  RouterUnderTest router(options);
+  router.post("/embed", R"({"inputs":["hi","a b c d e f g h i"]})");
+  router.post("/embed", R"({"inputs":""})");
+  const std::string metrics = router.get("/metrics").body;
+  for (const char* line :
+       {"inlay_requests_total{dialect=\"tei\"} 2\n", "inlay_requests_succeeded_total{dialect=\"tei\"} 1\n",
+        "inlay_requests_failed_total{reason=\"invalid\"} 1\n", "inlay_texts_total 2\n", "inlay_tokens_total 11\n",
+        "inlay_truncated_texts_total 1\n", "inlay_request_seconds_count 2\n", "inlay_text_tokens_bucket{le=\"+Inf\"} 2\n",
+        "te_request_count{method=\"batch\"} 2\n", "te_request_failure{err=\"validation\"} 1\n"}) {
+    EXPECT_THAT(metrics, HasSubstr(line));
+  }
+}
+
+TEST(Router, TokenizesAndDecodes) {
+  RouterUnderTest router;
+  EXPECT_EQ(
+      router.post("/tokenize", R"({"inputs":"hi","prompt_name":"query"})").body,
+      R"([[{"id":4,"text":"ask:","special":false,"start":null,"stop":null},{"id":2,"text":"hi","special":false,"start":null,"stop":null}]])");
+  EXPECT_EQ(router.post("/decode", R"({"ids":[1,2]})").body, R"(["xx"])");
+  EXPECT_EQ(router.post("/tokenize", R"({"inputs":[]})").status, 422);
+  EXPECT_EQ(router.post("/decode", R"({"ids":["a"]})").status, 422);
+}
+
+}  // namespace
+}  // namespace inlay

@@ -1,0 +1,31 @@
+#include "engine/scheduler.h"
+#include "server/engine_service.h"
+
+namespace inlay {
+namespace {
+
+class ScheduledService final : public EngineService {
+ public:
+  ScheduledService(Engine loaded, std::string name, const ServingOptions& options, const SchedulerOptions& limits)
+      : EngineService(std::move(loaded), std::move(name), options, limits), scheduler_(engine(), limits) {}
+
+  std::optional<Overload> submit(WorkRequest request, std::function<void(WorkResult)> done) override {
+    return scheduler_.submit(std::move(request), std::move(done));
+  }
+  SchedulerMetrics scheduler() const override { return scheduler_.metrics(); }
+  bool drain(std::chrono::milliseconds limit) override { return scheduler_.drain(limit); }
+
+ private:
+  Scheduler scheduler_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
+                                                   const SchedulerOptions& limits) {
+  const ServingOptions serving = TRY(options_for_serving(options));
+  Engine engine = TRY(Engine::load(serving.engine));
+  return std::unique_ptr<EmbedService>(std::make_unique<ScheduledService>(std::move(engine), name, serving, limits));
+}
+
+}  // namespace inlay

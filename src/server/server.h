@@ -1,0 +1,39 @@
+// The whole server: models behind dialects behind HTTP.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "server/embed_flow.h"
+#include "server/http/http_server.h"
+#include "server/router.h"
+
+namespace inlay {
+
+struct ServerOptions {
+  HttpOptions http;
+  RouterOptions router;
+  EmbedPolicy policy;
+  int workers = 2;  // threads that read requests, tokenise and render
+};
+
+class Server {
+ public:
+  // Binds; `models` must not be empty and their names must differ.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, ServedModels models);
+  ~Server();
+
+  int port() const;
+  // Serves until a signal or drain(). Returns the number of connections that had to be cut off.
+  int run();
+  // Any thread.
+  void drain();
+  const Metrics& metrics() const;
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inlay
