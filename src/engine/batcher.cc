@@ -1,6 +1,7 @@
 #include "engine/batcher.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 
@@ -21,7 +22,9 @@ bool is_cancelled(const QueuedRequest& request) {
 }
 
 // Tokens that others may run while a batch of so many is interrupted, when its kind of work is due `share` of all.
-double patience(int tokens, double share) { return tokens * (1 / share - 1); }
+int64_t patience(int tokens, double share) {
+  return share > 1e-6 ? static_cast<int64_t>(tokens * (1 / share - 1)) : std::numeric_limits<int64_t>::max();
+}
 
 }  // namespace
 
@@ -92,11 +95,10 @@ void Batcher::take_before(Batch& running, Clock::time_point now, Batch& batch) {
   for (int c = 0; c <= running_class; ++c) {
     const bool is_same = c == running_class;
     if (is_same && !running.is_large) return;
-    const double share = is_same ? kLargeShare : limits_.min_share[running_class];
-    if (share > 0 && static_cast<double>(running.interrupted_tokens) >= patience(running.tokens, share)) continue;
+    const int64_t allowed = patience(running.tokens, is_same ? kLargeShare : limits_.min_share[running_class]);
     ClassQueue& queue = queues_[c];
-    if (queue.arrivals.empty() || due(queue) > now) continue;
-    fill({.queue = queue, .batch = batch, .now = now, .small_only = is_same});
+    if (running.interrupted_tokens >= allowed || queue.arrivals.empty() || due(queue) > now) continue;
+    fill({.queue = queue, .batch = batch, .now = now, .small_only = is_same, .room = allowed - running.interrupted_tokens});
     if (batch.empty()) continue;
     running.interrupted_tokens += batch.tokens;
     account(queue, batch.tokens);
@@ -160,14 +162,14 @@ void Batcher::fill(Filling filling) {
   ClassQueue& queue = filling.queue;
   const int64_t fair = (queue.tokens + limits_.lanes - 1) / limits_.lanes;
   const int least = std::min(limits_.min_batch_tokens, limits_.max_batch_tokens);
-  filling.room = static_cast<int>(std::clamp<int64_t>(fair, least, limits_.max_batch_tokens));
+  filling.room = std::min(filling.room, std::clamp<int64_t>(fair, least, limits_.max_batch_tokens));
   filling.batch.priority = static_cast<Priority>(index_of(queue));
-  for (bool is_served = true; is_served && !is_full(filling);) {
-    is_served = false;
+  for (bool has_changed = true; has_changed && !is_full(filling);) {
+    has_changed = false;
     TenantQueue* tenant = queue.ring.front();
     for (size_t left = queue.ring.size(); left > 0 && !is_full(filling); --left) {
       TenantQueue* const next = queue.ring.next(*tenant);
-      if (take_turn(filling, *tenant)) is_served = true;
+      if (take_turn(filling, *tenant)) has_changed = true;
       tenant = next;
     }
   }
@@ -178,7 +180,7 @@ bool Batcher::is_full(const Filling& filling) const {
   return limits_.max_batch_requests > 0 && static_cast<int>(filling.batch.items.size()) >= limits_.max_batch_requests;
 }
 
-// Whether the tenant gave a text. It may be gone afterwards.
+// Whether the tenant gave a text, or paid of its debt. It may be gone afterwards.
 bool Batcher::take_turn(const Filling& filling, TenantQueue& tenant) {
   bool is_served = false;
   while (!is_full(filling)) {
@@ -191,14 +193,36 @@ bool Batcher::take_turn(const Filling& filling, TenantQueue& tenant) {
       if (forget(filling.queue, request)) return is_served;
       continue;
     }
+    if (!begin_turn(filling, tenant)) return true;
     const int tokens = take_text(filling, request);
     if (tokens == 0) return is_served;
     is_served = true;
     tenant.served[kind] += tokens;
     if (request.begin == request.end && forget(filling.queue, request)) return true;
-    if (charge(filling.queue, tenant, tokens)) return true;
+    tenant.deficit -= tokens;
+    if (tenant.deficit <= 0) {
+      end_turn(filling.queue, tenant);
+      return true;
+    }
   }
   return is_served;
+}
+
+// Whether the tenant may give texts. A turn is worth some tokens; what a tenant took beyond them is missing from its next
+// turns. To interrupt a batch of its class a tenant needs no turn, but pays in the same way: else it would get more than the
+// interrupted one.
+bool Batcher::begin_turn(const Filling& filling, TenantQueue& tenant) {
+  if (tenant.is_in_turn || filling.small_only) return true;
+  tenant.deficit += quantum_;
+  tenant.is_in_turn = tenant.deficit > 0;
+  if (!tenant.is_in_turn) end_turn(filling.queue, tenant);
+  return tenant.is_in_turn;
+}
+
+void Batcher::end_turn(ClassQueue& queue, TenantQueue& tenant) {
+  tenant.is_in_turn = false;
+  queue.ring.remove(tenant);
+  queue.ring.push_back(tenant);
 }
 
 // Puts the request's next text into the batch; returns its tokens, 0 if none fits. That is the longest one, so that a batch has
@@ -218,18 +242,6 @@ int Batcher::take_text(const Filling& filling, QueuedRequest& request) {
   filling.queue.tokens -= text.tokens;
   --filling.queue.texts;
   return text.tokens;
-}
-
-// Whether the tenant's turn is over; then it is last in the ring. A turn ends once its tokens are used up; what it took beyond
-// them is missing from its next turn. A turn is worth more than any text, so every turn gives at least one.
-bool Batcher::charge(ClassQueue& queue, TenantQueue& tenant, int tokens) {
-  if (!tenant.is_in_turn) tenant.deficit += quantum_;
-  tenant.deficit -= tokens;
-  tenant.is_in_turn = tenant.deficit > 0;
-  if (tenant.is_in_turn) return false;
-  queue.ring.remove(tenant);
-  queue.ring.push_back(tenant);
-  return true;
 }
 
 void Batcher::account(const ClassQueue& served, int tokens) {

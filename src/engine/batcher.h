@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -150,7 +151,7 @@ class Batcher {
     Batch& batch;
     Clock::time_point now;
     bool small_only = false;
-    int room = 0;  // tokens the batch should have
+    int64_t room = std::numeric_limits<int64_t>::max();  // tokens the batch should have
   };
 
   Clock::time_point due(const ClassQueue& queue) const;
@@ -159,7 +160,8 @@ class Batcher {
   bool is_full(const Filling& filling) const;
   bool take_turn(const Filling& filling, TenantQueue& tenant);
   int take_text(const Filling& filling, QueuedRequest& request);
-  bool charge(ClassQueue& queue, TenantQueue& tenant, int tokens);
+  bool begin_turn(const Filling& filling, TenantQueue& tenant);
+  void end_turn(ClassQueue& queue, TenantQueue& tenant);
   void account(const ClassQueue& served, int tokens);
   void drop_dead(Clock::time_point now, Batch& batch);
   bool forget(ClassQueue& queue, QueuedRequest& request);

@@ -352,6 +352,26 @@ TEST(Batcher, LetsSmallRequestsInterruptLargeOnesOfTheirClassUpToHalf) {
   EXPECT_LT(tokens, 250 + 256);
 }
 
+// Queries that interrupt a list get no more of the machine than those that wait their turn.
+TEST(Batcher, KeepsTenantsEvenWhenOneInterruptsTheOther) {
+  TestQueue queue;
+  queue.add(0, kNormal, std::vector<int>(20000, 200), {.tenant = "lists"});
+  std::map<std::string, double> tokens;
+  const auto count = [&] {
+    for (const Batch::Item& item : queue.batch.items) tokens[item.request->tenant] += item.request->texts.front().tokens;
+  };
+  for (int i = 0; i < 3000; ++i) {
+    for (int n = 0; n < 80; ++n) queue.add(i, kNormal, {13}, {.tenant = "queries"});
+    ASSERT_FALSE(queue.take(i).empty());
+    count();
+    Batch running = queue.batch;
+    while (!queue.take_before(running, i).empty()) count();
+  }
+  const double share = tokens["lists"] / (tokens["lists"] + tokens["queries"]);
+  EXPECT_GT(share, 0.45);
+  EXPECT_LT(share, 0.55);
+}
+
 TEST(Batcher, LetsBulkFinishOnceItWasInterruptedBeyondItsShare) {
   TestQueue queue({.min_share = {0, 0.1, 0.1}});
   queue.add(0, kImport, {250});
