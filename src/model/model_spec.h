@@ -10,12 +10,13 @@
 
 #include "base/result.h"
 #include "kernels/activation.h"
+#include "model/transformer_config.h"
 
 namespace inlay {
 
-// config.json of a BERT-type encoder.
+// config.json of an encoder.
 struct EncoderConfig {
-  std::string model_type;  // "bert"
+  std::string model_type;  // "bert"; of a family that shares its model_type with another one our name for it
   std::vector<std::string> architectures;
   int vocab_size = 0;
   int hidden_size = 0;
@@ -27,6 +28,7 @@ struct EncoderConfig {
   float layer_norm_eps = 0;
   Activation activation = Activation::kGelu;
   int pad_token_id = 0;
+  TransformerConfig transformer;  // of all but BERT
 };
 
 enum class Pooling : uint8_t { kCls, kMax, kMean, kMeanSqrtLen, kWeightedMean, kLastToken };
