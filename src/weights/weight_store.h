@@ -21,6 +21,8 @@ class WeightStore {
   // allocated for it; a file that contradicts itself is kCorrupt, with file and field. A folder with weights in another format
   // only is kUnsupported.
   static Result<WeightStore> open(const std::filesystem::path& folder);
+  // Opens one file of weights, such as a head's.
+  static Result<WeightStore> open_file(const std::filesystem::path& file);
 
   WeightStore(WeightStore&&) noexcept;
   WeightStore& operator=(WeightStore&&) noexcept;
