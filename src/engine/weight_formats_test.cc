@@ -1,5 +1,5 @@
-// A model gives the same vectors, bit for bit, whichever format its weights come in. tests/data/weights holds the weights of the
-// golden model bert-cls-dense, written by other libraries (tools/make_weight_files.py).
+// A model gives the same vectors, bit for bit, whichever format its weights come in. tests/data/weights holds the weights of
+// the golden model bert-cls-dense, written by other libraries (tools/make_weight_files.py).
 #include "engine/engine_testing.h"
 
 namespace inlay {

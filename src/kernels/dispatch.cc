@@ -105,6 +105,8 @@ const Kernels& kernels() {
 
 KernelTables available_kernels() { return {tables().pointers.data(), tables().pointers.size()}; }
 
-bool bf16_is_fast(const Kernels& table) { return (table.needs & kCpuAvx512Bf16) != 0 && (cpu_is_amd() || std::string_view(table.name) == "onednn"); }
+bool bf16_is_fast(const Kernels& table) {
+  return (table.needs & kCpuAvx512Bf16) != 0 && (cpu_is_amd() || std::string_view(table.name) == "onednn");
+}
 
 }  // namespace inlay
