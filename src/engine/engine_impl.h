@@ -48,6 +48,7 @@ struct Engine::Impl {
   std::optional<PackedStore> packed;  // holds what the encoder maps
   uint64_t tokenizer_bytes = 0;
   Precision precision = Precision::kFloat32;
+  BlobArena arena;  // packed matrices
   LoadPlan plan;
   std::unique_ptr<Team> team;
   std::unique_ptr<Encoder> encoder;
