@@ -145,8 +145,8 @@ Result<> check_sizes(const Family& family, const EncoderConfig& encoder) {
     return fail(ErrorCode::kCorrupt, "config.json: max_position_embeddings {} leaves no position after pad_token_id {}",
                 encoder.max_positions, encoder.pad_token_id);
   }
-  // The projection works in the memory of the feed-forward block.
-  if (encoder.embedding_size > encoder.intermediate_size) {
+  // The projection of narrower tables works in the memory of the feed-forward block.
+  if (family.embedding_size && encoder.embedding_size > encoder.intermediate_size) {
     return fail(ErrorCode::kUnsupported, "config.json: embedding_size {} is above {} {}", encoder.embedding_size,
                 family.intermediate, encoder.intermediate_size);
   }

@@ -143,7 +143,7 @@ TEST(ModelSpecModules, CaseH29UnknownModulesAreErrors) {
     folder.write("modules.json", modules_json({{"Transformer", ""}, {type, "1_X"}, {"Pooling", "1_Pooling"}}));
     expect_error(folder, ErrorCode::kUnsupported, fmt::format("modules.json[1].type: found '{}'", type));
     EXPECT_THAT(folder.error().message,
-                HasSubstr("supported after the Transformer: Pooling, Dense, Normalize, LayerNorm, Dropout"));
+                HasSubstr("supported after the Transformer: Pooling, SpladePooling, Dense, Normalize, LayerNorm, Dropout"));
   }
 }
 
