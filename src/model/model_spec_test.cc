@@ -95,7 +95,7 @@ TEST(ModelSpec, MaxLengthWithoutFilesAndUnderOldNames) {
 TEST(ModelSpec, ACutMaxLengthIsNoted) {
   const ModelFolder folder;
   folder.write("sentence_bert_config.json", R"({"max_seq_length": 8192})");
-  EXPECT_THAT(folder.read().notes, ElementsAre(HasSubstr("maximum length 8192 is cut to max_position_embeddings, 512")));
+  EXPECT_THAT(folder.read().notes, ElementsAre(HasSubstr("maximum length 8192 is cut to the number of positions, 512")));
 }
 
 TEST(ModelSpec, BadMaxLengthsAreErrors) {
@@ -132,8 +132,8 @@ TEST(ModelSpec, SimilarityNames) {
   }
   folder.write("config_sentence_transformers.json", R"({"similarity_fn_name": "maxsim"})");
   expect_error(folder, ErrorCode::kUnsupported, "found 'maxsim', supported: cosine, dot, euclidean, manhattan");
-  folder.write("config_sentence_transformers.json", R"({"model_type": "CrossEncoder"})");
-  expect_error(folder, ErrorCode::kUnsupported, "model_type: found 'CrossEncoder'");
+  folder.write("config_sentence_transformers.json", R"({"model_type": "LateInteraction"})");
+  expect_error(folder, ErrorCode::kUnsupported, "model_type: found 'LateInteraction', supported: SentenceTransformer, CrossEncoder");
 }
 
 TEST(ModelSpec, ActivationNames) {

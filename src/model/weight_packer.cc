@@ -127,6 +127,7 @@ Result<PackedLinear> WeightPacker::linear(const LinearRecipe& recipe) const {
     packed = TRY(PackedLinear::pack(*compute.kernels, compute.format, recipe.columns, recipe.k, recipe.row, recipe.bias, team_)
                      .map_error(within(where)));
     for (const std::string& name : recipe.tensors) weights_.store().release(weights_.full_name(name));
+    if (plan_.arena != nullptr) packed.move_into(*plan_.arena);
   }
   keep_parts(plan_.packed, recipe.name, PackedLinear::kPartNames, packed.parts());
   return packed;

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Measures `inlay serve` under load with wrk. Modes:
+
+  curve     queries at 1 to 128 connections, with batching and without (--max-batch-requests 1)
+  lists     lists of 32 documents, beside `inlay bench` on the same texts
+  mixed     20 queries a second beside an import in lists of 32, and of 1,024
+  tenants   two tenants at full speed
+  overload  four times what the server can do
+  naive     beside a server that calls sentence-transformers text by text (--reference-python)
+  soak      random lengths, clients that vanish and malformed bodies, for --seconds
+  all       every one of these but soak, each with --seconds
+
+Usage: bench/server.py MODE TEXTS.jsonl [--dtype float32,bfloat16,int8] [--seconds 10] [--write]
+TEXTS holds objects with `query` and `text`. wrk is Debian's package wrk.
+"""
+import argparse
+import http.client
+import json
+import pathlib
+import random
+import socket
+import time
+
+import measure
+import report
+import server_load as load
+
+CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def curve(options):
+    rows = []
+    with load.bodies(load.queries(options.texts)) as file:
+        for dtype in options.dtypes:
+            with load.serving(options, "--dtype", dtype) as batched, \
+                    load.serving(options, "--dtype", dtype, "--max-batch-requests", 1) as single:
+                load.wrk(batched, file, 8, 1)
+                load.wrk(single, file, 8, 1)
+                for connections in CONNECTIONS:
+                    with_batches = load.wrk(batched, file, connections, options.seconds)
+                    without = load.wrk(single, file, connections, options.seconds)
+                    rows.append((dtype, connections, f"{with_batches['rate']:.0f}", f"{with_batches['p50']:.2f}", f"{with_batches['p99']:.2f}",
+                                 f"{without['rate']:.0f}", f"{without['p50']:.2f}", f"{with_batches['rate'] / without['rate']:.2f}"))
+    return ["precision", "connections", "req/s", "P50 ms", "P99 ms", "req/s without batching", "P50 ms", "gain"], rows
+
+
+def lists(options):
+    rows = []
+    inputs = load.lists(options.texts, 32)
+    for dtype in options.dtypes:
+        with load.bodies(inputs) as file, load.serving(options, "--dtype", dtype) as server:
+            load.wrk(server, file, 4, 1)
+            result = load.wrk(server, file, 4, options.seconds)
+        # The same documents, so that lengths do not differ.
+        path = pathlib.Path(file).parent
+        path.mkdir(exist_ok=True)
+        source = path / "documents.jsonl"
+        measure.write_rows(source, "text", [text for texts in inputs for text in texts])
+        bench = measure.run_json([options.inlay, "bench", "--model", options.model, "--texts", source, "--dtype", dtype,
+                                  "--threads", options.threads])
+        source.unlink()
+        path.rmdir()
+        served = result["rate"] * 32
+        rows.append((dtype, f"{served:.1f}", f"{bench['docs_per_s']:.1f}", f"{served / bench['docs_per_s']:.2f}"))
+    return ["precision", "docs/s by HTTP", "docs/s of inlay bench", "share"], rows
+
+
+def mixed(options):
+    rows = []
+    queries = load.queries(options.texts)
+    for dtype in options.dtypes:
+        for size in (32, 1024):
+            inputs = load.lists(options.texts, size, 64 if size == 32 else 3)
+            with load.bodies(inputs) as file, load.serving(options, "--dtype", dtype) as server:
+                load.wrk(server, file, 2, 1)
+                idle = load.ask_at_rate(server, queries, 20, options.seconds)
+                alone = load.wrk(server, file, 4, options.seconds)
+                with load.background(server, file, 4, options.seconds) as result:
+                    busy = load.ask_at_rate(server, queries, 20, max(1, options.seconds - 1))
+                    imported = result()
+            rows.append((dtype, size, f"{load.percentile(idle, .99):.1f}", f"{load.percentile(busy, .99):.1f}",
+                         f"{load.percentile(busy, .99) / load.percentile(idle, .99):.2f}",
+                         f"{imported['rate'] / alone['rate']:.2f}"))
+    return ["precision", "texts in a list", "P99 ms idle", "P99 ms beside the import", "ratio", "import keeps"], rows
+
+
+def tenants(options):
+    keys = ["--api-key", "one:the-first-key", "--api-key", "two:the-second-key"]
+    rows = []
+    for dtype in options.dtypes:
+        with load.bodies(load.lists(options.texts, 32)) as file, load.serving(options, "--dtype", dtype, *keys) as server:
+            with load.background(server, file, 8, options.seconds, KEY="the-first-key") as first:
+                with load.background(server, file, 4, options.seconds, KEY="the-second-key") as second:
+                    rates = first()["rate"], second()["rate"]
+        rows.append((dtype, f"{rates[0] / sum(rates):.1%}", f"{rates[1] / sum(rates):.1%}"))
+    return ["precision", "tenant with 8 connections", "tenant with 4 connections"], rows
+
+
+def overload(options):
+    rows = []
+    queries = load.queries(options.texts)
+    for dtype in options.dtypes:
+        # Room for about a quarter of what 512 connections ask for at a time.
+        with load.bodies(queries) as file, \
+                load.serving(options, "--dtype", dtype, "--max-concurrent-requests", 128) as server:
+            normal = load.wrk(server, file, 64, options.seconds)
+            before = server.resident_mib()
+            with load.background(server, file, 512, options.seconds + 1) as result:
+                # wrk does not tell accepted requests from refused ones, so these are counted beside it.
+                accepted = load.ask_at_rate(server, queries, 20, options.seconds, quiet=True)
+                over = result()
+            grown = server.resident_mib() - before
+            after = load.wrk(server, file, 64, options.seconds)
+            rows.append((dtype, f"{normal['rate']:.0f}", f"{(over['requests'] - over['refused']) / over['requests'] * over['rate']:.0f}",
+                         f"{over['refused'] / over['requests']:.0%}", f"{over['broken']:.0f}", f"{load.percentile(accepted, .99):.0f}", f"{grown:.1f}",
+                         f"{after['rate'] / normal['rate']:.2f}"))
+    return ["precision", "req/s before", "accepted req/s", "refused with 429", "broken", "P99 ms of the accepted", "memory grown, MiB", "speed afterwards"], rows
+
+
+def naive(options):
+    rows = []
+    with load.bodies(load.queries(options.texts)) as file:
+        with load.naive(options) as server:
+            load.wrk(server, file, 8, 2)
+            base = {c: load.wrk(server, file, c, options.seconds) for c in (1, 64)}
+        for dtype in options.dtypes:
+            with load.serving(options, "--dtype", dtype) as server:
+                load.wrk(server, file, 8, 1)
+                ours = {c: load.wrk(server, file, c, options.seconds) for c in (1, 64)}
+            rows.append((dtype, f"{base[64]['rate']:.0f}", f"{ours[64]['rate']:.0f}", f"{ours[64]['rate'] / base[64]['rate']:.1f}",
+                         f"{base[1]['p50']:.2f}", f"{ours[1]['p50']:.2f}"))
+    return ["precision", "naive req/s at 64", "Inlay req/s at 64", "ratio", "naive P50 ms at 1", "Inlay P50 ms at 1"], rows
+
+
+def rude_client(server, rng):
+    """Sends something that is cut off or no request at all, and leaves."""
+    body = json.dumps({"input": ["hello world " * rng.randrange(1, 200)] * rng.randrange(1, 50)}).encode()
+    request = b"POST /v1/embeddings HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    if rng.random() < 0.3:
+        request = bytes(rng.randrange(256) for _ in range(200))
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(request[:rng.randrange(1, len(request))] if rng.random() < 0.7 else request)
+
+
+def polite_client(connection, rng, words):
+    text = " ".join(rng.choices(words, k=rng.randrange(1, 400)))
+    value = text if rng.random() < 0.5 else [text] * rng.randrange(1, 20)
+    malformed = rng.random() < 0.2
+    body = json.dumps({"input": value})[:-2 if malformed else None]
+    connection.request("POST", "/v1/embeddings", body)
+    response = connection.getresponse()
+    response.read()
+    return response.status, malformed
+
+
+def soak(options):
+    rng = random.Random(11)
+    words = " ".join(load.queries(options.texts, 200)).split()
+    rows = []
+    for dtype in options.dtypes:
+        statuses, levels = {}, []
+        with load.serving(options, "--dtype", dtype) as server:
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+            end = time.monotonic() + options.seconds
+            for i in range(10**9):
+                if time.monotonic() > end:
+                    break
+                if i % 4 == 0:
+                    rude_client(server, rng)
+                status, malformed = polite_client(connection, rng, words)
+                statuses[status] = statuses.get(status, 0) + 1
+                if (status == 400) != malformed:
+                    print(f"status {status} for a {'malformed' if malformed else 'good'} body")
+                if i % 50 == 0:
+                    levels.append(server.resident_mib())
+            settled = levels[len(levels) // 3:]
+            growth = settled[-1] / settled[0] - 1
+        rows.append((dtype, options.seconds, sum(statuses.values()), sum(n for s, n in statuses.items() if s >= 500), f"{growth:.1%}"))
+    return ["precision", "seconds", "requests", "5xx", "memory grown after the first third"], rows
+
+
+MODES = {"curve": curve, "lists": lists, "mixed": mixed, "tenants": tenants, "overload": overload, "naive": naive, "soak": soak}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=[*MODES, "all"])
+    parser.add_argument("texts", type=pathlib.Path)
+    parser.add_argument("--dtype", default="float32,bfloat16,int8", help="precisions, with commas")
+    parser.add_argument("--seconds", type=int, default=10, help="of each measurement")
+    parser.add_argument("--reference-python", type=pathlib.Path, default=report.ROOT / ".venv-reference" / "bin" / "python",
+                        help="an interpreter with sentence-transformers")
+    measure.add_common_flags(parser)
+    options = parser.parse_args()
+    options.dtypes = options.dtype.split(",")
+    for mode in [m for m in MODES if m != "soak"] if options.mode == "all" else [options.mode]:
+        text = report.table(*MODES[mode](options))
+        print(f"{mode}\n{text}\n", flush=True)
+        if options.write:
+            report.write_section(f"server-{mode}", text)
+
+
+if __name__ == "__main__":
+    main()
