@@ -1,6 +1,7 @@
 // The public interface over the engine.
 #include "engine/engine.h"
 #include "engine/option_names.h"
+#include "hub/locate_model.h"
 #include "inlay/inlay.h"
 
 namespace inlay {
@@ -55,7 +56,8 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Result<Model> Model::load(const std::filesystem::path& folder, const ModelOptions& options) {
-  const EngineOptions wanted = TRY(engine_options(folder, options));
+  const std::filesystem::path located = TRY(locate_model(folder.string(), hub_options_from_environment(), {}));
+  const EngineOptions wanted = TRY(engine_options(located, options));
   Engine engine = TRY(Engine::load(wanted));
   return Model(std::unique_ptr<Impl>(new Impl{std::move(engine)}));
 }
