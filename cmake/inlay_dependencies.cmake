@@ -7,6 +7,9 @@ find_package(simdjson REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Boost 1.81 REQUIRED)  # Asio and Beast: headers only
 find_package(OpenSSL REQUIRED)
+if(INLAY_DOWNLOADS)
+  find_package(CURL 7.85 REQUIRED)  # -DINLAY_DOWNLOADS=OFF builds without
+endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)

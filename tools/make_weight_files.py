@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/data/weights: files of weights in other formats than safetensors, made by the libraries that users make them
-with, and the numbers that they hold as safetensors. Needs torch, safetensors and numpy; nothing is downloaded.
+with, and the numbers that they hold as safetensors. Needs numpy, safetensors and, for each kind, the library that writes it
+(torch; gguf); nothing is downloaded.
 
-    python tools/make_weight_files.py [--out tests/data/weights]
+    python tools/make_weight_files.py [--out tests/data/weights] [--only torch] [--only gguf]
 """
 
 import argparse
@@ -12,14 +13,15 @@ import os
 import shutil
 from pathlib import Path
 
-import torch
-from safetensors.torch import load_file, save_file
+import numpy as np
 
 GOLDEN = Path("tests/golden/bert-cls-dense/model")
 
 
-def ugly_tensors() -> dict[str, torch.Tensor]:
+def ugly_tensors() -> dict:
     """Every element type, and views that are not row major."""
+    import torch
+
     generator = torch.Generator().manual_seed(5)
     base = torch.randn(5, 7, generator=generator)
     cube = torch.randn(2, 3, 5, generator=generator)
@@ -55,6 +57,9 @@ class Hostile:
 
 
 def write_torch_files(out: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
     tensors = ugly_tensors()
     save_file({name: tensor.clone().contiguous() for name, tensor in tensors.items()}, out / "ugly.safetensors")
     state = collections.OrderedDict(tensors)
@@ -73,28 +78,156 @@ def write_torch_files(out: Path) -> None:
 
 def write_torch_model(out: Path) -> None:
     """The weights of a golden model, whose vectors must not change: shards of the encoder, and modules in files of their own."""
+    import torch
+    from safetensors.torch import load_file
+
     tensors = load_file(GOLDEN / "model.safetensors")
     names = sorted(tensors)
     shards = {f"pytorch_model-0000{part}-of-00002.bin": names[part - 1 :: 2] for part in (1, 2)}
     for shard, held in shards.items():
         torch.save({name: tensors[name] for name in held}, out / shard)
     weight_map = {name: shard for shard, held in shards.items() for name in held}
-    (out / "pytorch_model.bin.index.json").write_text(
-        json.dumps({"metadata": {"total_size": 0}, "weight_map": weight_map}, indent=1) + "\n"
-    )
+    index = {"metadata": {"total_size": 0}, "weight_map": weight_map}
+    (out / "pytorch_model.bin.index.json").write_text(json.dumps(index, indent=1) + "\n")
     for module in ("2_Dense", "3_Dense"):
         (out / module).mkdir()
         torch.save(load_file(GOLDEN / module / "model.safetensors"), out / module / "pytorch_model.bin")
 
 
+def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
+    """Names to dtype, shape and bytes: NumPy has no bfloat16."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    header.pop("__metadata__", None)
+    entries = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        entries[name] = (entry["dtype"], entry["shape"], data[8 + size + begin : 8 + size + end])
+    return entries
+
+
+def write_gguf_blocks(out: Path) -> None:
+    """Random bytes as blocks of every type, and what the gguf package decodes them to."""
+    import gguf
+    from safetensors.numpy import save_file
+
+    random = np.random.default_rng(6)
+    writer = gguf.GGUFWriter(out / "blocks.gguf", "bert")
+    decoded = {}
+    for name in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"):
+        kind = gguf.GGMLQuantizationType[name]
+        elements, size = gguf.GGML_QUANT_SIZES[kind]
+        rows, blocks = 3, 2
+        data = random.integers(0, 256, (rows, blocks, size), dtype=np.uint8)
+        # Scales are halves at the start, in Q6_K at the end; random bits there would be NaN now and then.
+        halves = {"Q4_0": [0], "Q5_0": [0], "Q8_0": [0], "Q6_K": [208]}.get(name, [0, 2])
+        for at in halves:
+            scale = random.normal(0, 0.1, (rows, blocks, 1)).astype(np.float16)
+            data[:, :, at : at + 2] = scale.view(np.uint8)
+        data = data.reshape(rows, blocks * size)
+        writer.add_tensor(name, data, raw_dtype=kind)
+        decoded[name] = gguf.dequantize(data, kind).astype(np.float32).reshape(rows, blocks * elements)
+    for name, array in (
+        ("F32", random.normal(size=(3, 5)).astype(np.float32)),
+        ("F16", random.normal(size=(2, 3, 5)).astype(np.float16)),
+        ("F64", random.normal(size=7)),
+    ):
+        writer.add_tensor(name, array)
+        decoded[name] = array
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    save_file(decoded, out / "blocks.safetensors")
+
+
+GGUF_NAMES = {
+    "embeddings.word_embeddings": "token_embd",
+    "embeddings.position_embeddings": "position_embd",
+    "embeddings.token_type_embeddings": "token_types",
+    "embeddings.LayerNorm": "token_embd_norm",
+    "attention.self.query": "attn_q",
+    "attention.self.key": "attn_k",
+    "attention.self.value": "attn_v",
+    "attention.output.dense": "attn_output",
+    "attention.output.LayerNorm": "attn_output_norm",
+    "intermediate.dense": "ffn_up",
+    "output.dense": "ffn_down",
+    "output.LayerNorm": "layer_output_norm",
+}
+
+
+def gguf_name(name: str) -> str | None:
+    stem, ending = name.removeprefix("bert.").rsplit(".", 1)
+    if stem.startswith("encoder.layer."):
+        layer, part = stem.removeprefix("encoder.layer.").split(".", 1)
+        return f"blk.{layer}.{GGUF_NAMES[part]}.{ending}"
+    return f"{GGUF_NAMES[stem]}.{ending}" if stem in GGUF_NAMES else None
+
+
+def write_gguf_model(out: Path) -> None:
+    """The encoder of a golden model as llama.cpp's converter writes it."""
+    import gguf
+
+    config = json.loads((GOLDEN / "config.json").read_text())
+    vocabulary = json.loads((GOLDEN / "tokenizer.json").read_text())["model"]["vocab"]
+    tokens = sorted(vocabulary, key=vocabulary.get)
+    special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+    def converted(token: str) -> str:
+        return token if token in special else token[2:] if token.startswith("##") else "\u2581" + token
+
+    writer = gguf.GGUFWriter(out / "bert-cls.gguf", "bert")
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_layer_norm_eps(config["layer_norm_eps"])
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.CLS)
+    writer.add_tokenizer_model("bert")
+    writer.add_token_list([converted(token) for token in tokens])
+    writer.add_token_types([3 if token in special else 1 for token in tokens])
+    for add, token in (
+        (writer.add_unk_token_id, "[UNK]"),
+        (writer.add_bos_token_id, "[CLS]"),
+        (writer.add_sep_token_id, "[SEP]"),
+        (writer.add_pad_token_id, "[PAD]"),
+        (writer.add_mask_token_id, "[MASK]"),
+    ):
+        add(vocabulary[token])
+    for name, (dtype, shape, data) in read_safetensors(GOLDEN / "model.safetensors").items():
+        if gguf_name(name) is None:
+            continue
+        if dtype == "BF16":
+            raw = np.frombuffer(data, np.uint8).reshape(*shape[:-1], shape[-1] * 2)
+            writer.add_tensor(gguf_name(name), raw, raw_dtype=gguf.GGMLQuantizationType.BF16)
+        else:
+            writer.add_tensor(gguf_name(name), np.frombuffer(data, np.float32).reshape(shape))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+KINDS = {
+    "torch": {"torch": write_torch_files, "bert-cls-dense-torch": write_torch_model},
+    "gguf": {"gguf": write_gguf_blocks, "bert-cls-gguf": write_gguf_model},
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("tests/data/weights"))
-    out = parser.parse_args().out
-    for name, write in (("torch", write_torch_files), ("bert-cls-dense-torch", write_torch_model)):
-        shutil.rmtree(out / name, ignore_errors=True)
-        (out / name).mkdir(parents=True)
-        write(out / name)
+    parser.add_argument("--only", action="append", choices=KINDS)
+    arguments = parser.parse_args()
+    for kind in arguments.only or KINDS:
+        for name, write in KINDS[kind].items():
+            shutil.rmtree(arguments.out / name, ignore_errors=True)
+            (arguments.out / name).mkdir(parents=True)
+            write(arguments.out / name)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ enum class Scores : uint8_t {
 // using every thread of the model.
 class Model {
  public:
-  // `folder` is a Hugging Face model folder. Takes some 0.1 s per 20 million parameters.
+  // `folder` is a Hugging Face model folder, the name of a model on the hub ("org/name"), which is downloaded if it isn't in
+  // the cache, or a .gguf file. Takes some 0.1 s per 20 million parameters.
   static Result<Model> load(const std::filesystem::path& folder, const ModelOptions& options = {});
 
   Model(Model&&) noexcept;

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "engine/option_names.h"
 #include "engine/rerank.h"
+#include "hub/locate_model.h"
 #include "inlay/inlay.h"
 
 namespace inlay {
@@ -80,7 +81,8 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Result<Model> Model::load(const std::filesystem::path& folder, const ModelOptions& options) {
-  const EngineOptions wanted = TRY(engine_options(folder, options));
+  const std::filesystem::path located = TRY(locate_model(folder.string(), hub_options_from_environment(), {}));
+  const EngineOptions wanted = TRY(engine_options(located, options));
   Engine engine = TRY(Engine::load(wanted));
   return Model(std::unique_ptr<Impl>(new Impl{std::move(engine)}));
 }

@@ -40,7 +40,7 @@ class BenchCommand final : public Command {
   }
 
   Result<> run(const Interrupt& interrupt) override {
-    const EngineOptions options = TRY(model_.options());
+    const EngineOptions options = TRY(model_.options(&interrupt));
     TextReader reader = TRY(input_.open(interrupt));
     const std::vector<std::string> texts = TRY(read_all_texts(reader));
     const Engine engine = TRY(Engine::load(options));

@@ -60,7 +60,7 @@ class EmbedCommand final : public Command {
     const std::optional<OutputFormat> named = output_format_from_name(output_format_);
     if (!named) return fail(ErrorCode::kInvalidArgument, "--output-format {}: wanted auto, npy or jsonl", output_format_);
     const OutputFormat format = TRY(choose_output_format(output_, *named));
-    EngineOptions options = TRY(model_.options());
+    EngineOptions options = TRY(model_.options(&interrupt));
     options.ids_only = input_.holds_ids();
     TextReader reader = TRY(input_.open(interrupt));
     const Engine engine = TRY(Engine::load(options));

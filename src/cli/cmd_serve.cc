@@ -38,11 +38,11 @@ class ServeCommand final : public Command {
     app.footer(kFooter);
   }
 
-  Result<> run(const Interrupt&) override {
-    const EngineOptions engine = TRY(model_.options());
+  Result<> run(const Interrupt& interrupt) override {
+    const EngineOptions engine = TRY(model_.options(&interrupt));
     ServerOptions options = TRY(server_options(engine));
     ServedModels models;
-    models.push_back(TRY(load_service(engine, name_.empty() ? name_of(engine.model) : name_, limits_)));
+    models.push_back(TRY(load_service(engine, name_.empty() ? name_of(model_.model()) : name_, limits_)));
     const ModelFacts facts = models.front()->facts();
     const bool is_open = options.router.keys.empty();
     const std::unique_ptr<Server> server = TRY(Server::start(std::move(options), std::move(models)));

@@ -36,7 +36,7 @@ class TokenizeCommand final : public Command {
   }
 
   Result<> run(const Interrupt& interrupt) override {
-    const EngineOptions flags = TRY(model_.options());
+    const EngineOptions flags = TRY(model_.options(&interrupt));
     const ModelSpec spec = TRY(read_model_spec(flags.model));
     const Tokenizer tokenizer = TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
     prompt_ = TRY(resolve_prompt(flags, spec));

@@ -29,6 +29,7 @@ constexpr std::array<CommandEntry, 6> kCommands = {{
     {"rerank", "Rank texts by how well they answer a query", make_rerank_command},
     {"tokenize", "Print the ids and tokens of texts", make_tokenize_command},
     {"inspect", "Say what a model folder holds", make_inspect_command},
+    {"pull", "Download a model from the hub, or say where it lies", make_pull_command},
     {"bench", "Measure speed on texts, beside what this machine can reach", make_bench_command},
 }};
 

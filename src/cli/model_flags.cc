@@ -1,6 +1,8 @@
 #include "cli/model_flags.h"
 
+#include "cli/download_bar.h"
 #include "cli/flags.h"
+#include "hub/locate_model.h"
 
 namespace inlay {
 namespace {
@@ -40,7 +42,8 @@ Result<std::optional<Pooling>> optional_pooling(const std::string& name) {
 }  // namespace
 
 void ModelFlags::add_text_flags(CLI::App& app) {
-  add_value(app, "--model", model_, "Folder of the model, as Hugging Face lays it out");
+  add_value(app, "--model", model_,
+            "Folder of the model as Hugging Face lays it out, its name on the hub (org/name), or a .gguf file");
   add_value(app, "--max-length", max_length_,
             "Most tokens of a text, special tokens included; the model's own limit unless given")
       ->check(CLI::PositiveNumber);
@@ -72,10 +75,10 @@ void ModelFlags::add_all(CLI::App& app) {
   add_value(app, "--dimensions", dimensions_, "Keep so many leading numbers of each vector")->check(CLI::PositiveNumber);
 }
 
-Result<EngineOptions> ModelFlags::options() const {
-  if (model_.empty()) return fail(ErrorCode::kInvalidArgument, "--model is missing: the folder of a model");
+Result<EngineOptions> ModelFlags::options(const Interrupt* interrupt) const {
+  if (model_.empty())
+    return fail(ErrorCode::kInvalidArgument, "--model is missing: the folder of a model, or its name on the hub");
   EngineOptions options;
-  options.model = model_;
   const std::optional<Precision> dtype = precision_from_name(dtype_);
   if (!dtype) {
     return fail(ErrorCode::kInvalidArgument, "--dtype {}: wanted auto, float32, bfloat16, float16 or int8", dtype_);
@@ -93,6 +96,8 @@ Result<EngineOptions> ModelFlags::options() const {
   if (max_batch_tokens_ > 0) options.max_batch_tokens = max_batch_tokens_;
   if (prompt_given_ != nullptr && prompt_given_->count() > 0) options.prompt = prompt_;
   if (!prompt_name_.empty()) options.prompt_name = prompt_name_;
+  DownloadBar bar;  // Other flags were checked before, since this may take long.
+  options.model = TRY(locate_model(model_, hub_options_from_environment(), bar.pull_options(interrupt)));
   return options;
 }
 

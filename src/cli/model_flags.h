@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/interrupt.h"
 #include "base/result.h"
 #include "engine/engine.h"
 
@@ -19,9 +20,12 @@ class ModelFlags {
   // All of those, and how vectors are made.
   void add_all(CLI::App& app);
   // For a command whose model is an argument.
-  void set_model(const std::string& folder) { model_ = folder; }
-  // What the flags say, checked as far as it can be without the model.
-  Result<EngineOptions> options() const;
+  void set_model(const std::string& model) { model_ = model; }
+  // As it was given.
+  const std::string& model() const { return model_; }
+  // What the flags say, checked as far as it can be without the model. A model of the hub is downloaded if need be; `interrupt`
+  // ends that.
+  Result<EngineOptions> options(const Interrupt* interrupt = nullptr) const;
 
  private:
   std::string model_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/checksum.h"
+#include "weights/gguf.h"
 #include "weights/safetensors.h"
 #include "weights/torch_file.h"
 
@@ -49,7 +50,13 @@ Result<WeightFile> open_weight_file(const std::filesystem::path& folder, const s
     TRY_VOID(read_safetensors(file));
     return file;
   }
-  file.tensors = TRY(read_torch_file(file.map.bytes(), name));
+  if (name.ends_with(".gguf")) {
+    GgufFile gguf = TRY(read_gguf(file.map.bytes(), name));
+    TRY_VOID(rename_gguf_tensors(gguf, name));
+    file.tensors = std::move(gguf.tensors);
+  } else {
+    file.tensors = TRY(read_torch_file(file.map.bytes(), name));
+  }
   file.header_checksum = checksum_of(file.tensors);
   return file;
 }

@@ -18,7 +18,7 @@ struct WeightFile {
   uint64_t header_checksum = 0;  // changes whenever the table of contents does
 };
 
-// Maps `folder / name` and reads its table of contents, in the format that its suffix says: .safetensors, else torch's.
+// Maps `folder / name` and reads its table of contents, in the format that its suffix says: .safetensors, .gguf, else torch's.
 // Nothing large is allocated before it has been checked; errors begin with `name`.
 Result<WeightFile> open_weight_file(const std::filesystem::path& folder, const std::string& name);
 

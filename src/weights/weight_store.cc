@@ -19,9 +19,10 @@ struct Source {
   const char* single;
   const char* suffix;  // of shards
 };
-constexpr std::array<Source, 2> kSources = {{
+constexpr std::array<Source, 3> kSources = {{
     {"model.safetensors.index.json", "model.safetensors", ".safetensors"},
     {"pytorch_model.bin.index.json", "pytorch_model.bin", ".bin"},
+    {nullptr, "model.gguf", nullptr},
 }};
 
 // File systems count in nanoseconds, ticks of a few milliseconds, or (FAT, old NFS servers) up to two seconds.
