@@ -197,38 +197,65 @@ def write_gte_plain(folder: Path) -> None:
     write_simple(folder, randomise(eager(transformers.GteModel, config, add_pooling_layer=False), 134), "cls", 100)
 
 
-def write_jina_v3(folder: Path) -> None:
-    """As on the hub: parametrised weights beside low-rank additions, which are not used without a task."""
+def jina_v3_config(**changes) -> dict:
+    return bert_sizes(type_vocab_size=1, max_position_embeddings=130) | {
+        "model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"], "hidden_act": "gelu", "layer_norm_eps": 1e-5,
+        "auto_map": {"AutoModel": "jinaai/xlm-roberta-flash-implementation--modeling_lora.XLMRobertaLoRA"},
+        "position_embedding_type": "rotary", "rotary_emb_base": 20000.0, "lora_rank": 4, "lora_alpha": 1,
+        "lora_adaptations": ["retrieval.query", "retrieval.passage", "separation", "classification", "text-matching"],
+    } | changes  # fmt: skip
+
+
+def write_jina_v3_folder(folder: Path, task: int | None) -> None:
+    """As on the hub: parametrised weights beside low-rank additions for each task."""
     config = transformers.JinaEmbeddingsV3Config(**bert_sizes(type_vocab_size=1, max_position_embeddings=130))
     model = randomise(eager(transformers.JinaEmbeddingsV3Model, config, add_pooling_layer=False), 125)
     names = {
         "layers.": "encoder.layers.", "embeddings.LayerNorm": "emb_ln", "self_attn.o_proj": "mixer.out_proj",
         "post_attention_layernorm": "norm1", "post_mlp_layernorm": "norm2",
     }  # fmt: skip
-    plain_tensors = fused(tensors_of(model), names, {"mixer.Wqkv": QKV})
-    tensors = {}
+    tensors, merged = {}, {}
     generator = torch.Generator().manual_seed(126)
-    for name, tensor in plain_tensors.items():
-        name = f"roberta.{name}"
+    for name, tensor in fused(tensors_of(model), names, {"mixer.Wqkv": QKV}).items():
         if tensor.dim() == 1:
-            tensors[name] = tensor
+            tensors[f"roberta.{name}"] = tensor
             continue
-        stem = name.removesuffix("weight") + "parametrizations.weight"
+        stem = f"roberta.{name.removesuffix('weight')}parametrizations.weight"
         tensors[f"{stem}.original"] = tensor
-        shapes = [(5, 4, tensor.shape[1]), (5, tensor.shape[0], 4)]
-        if "embeddings" in name:
-            shapes = [(5, tensor.shape[0], 4), (5, 4, tensor.shape[1])]
-        for letter, shape in zip("AB", shapes):
-            tensors[f"{stem}.0.lora_{letter}"] = torch.randn(shape, generator=generator).bfloat16().float()
-    written = bert_sizes(type_vocab_size=1, max_position_embeddings=130) | {
-        "model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"], "hidden_act": "gelu", "layer_norm_eps": 1e-5,
-        "auto_map": {"AutoModel": "jinaai/xlm-roberta-flash-implementation--modeling_lora.XLMRobertaLoRA"},
-        "position_embedding_type": "rotary", "rotary_emb_base": 20000.0, "lora_rank": 4, "lora_alpha": 1,
-        "lora_adaptations": ["retrieval.query", "retrieval.passage", "separation", "classification", "text-matching"],
-    }  # fmt: skip
+        is_table = "embeddings" in name
+        shapes = [(5, tensor.shape[0], 4), (5, 4, tensor.shape[1])] if is_table else [(5, 4, tensor.shape[1]), (5, tensor.shape[0], 4)]
+        a, b = (torch.randn(shape, generator=generator).bfloat16().float() for shape in shapes)
+        tensors[f"{stem}.0.lora_A"], tensors[f"{stem}.0.lora_B"] = a, b
+        if task is not None:
+            merged[name] = tensor + 0.25 * (a[task] @ b[task] if is_table else b[task] @ a[task])
+    if task is not None:
+        with torch.no_grad():
+            put_back(model, merged)
     golden = Golden(folder, "mean", 100)
+    written = jina_v3_config()
     golden.write_model(written, tensors)
-    golden.write(plain(model), model)
+    golden.write(plain(model), model, **({} if task is None else {"task": written["lora_adaptations"][task]}))
+
+
+def put_back(model, merged: dict[str, torch.Tensor]) -> None:
+    """Merged weights, named as on the hub, into the model of transformers."""
+    for name, tensor in merged.items():
+        parts = dict(model.named_parameters())
+        if "mixer.Wqkv" in name:
+            for chunk, part in zip(tensor.chunk(3), QKV):
+                parts[name.replace("mixer.Wqkv", part).removeprefix("encoder.")].copy_(chunk)
+        else:
+            parts[name.replace("mixer.out_proj", "self_attn.o_proj").removeprefix("encoder.")].copy_(tensor)
+
+
+def write_jina_v3(folder: Path) -> None:
+    """Without a task the additions are not used."""
+    write_jina_v3_folder(folder, None)
+
+
+def write_jina_v3_task(folder: Path) -> None:
+    """The run names a task, whose additions go to all weights, embeddings among them."""
+    write_jina_v3_folder(folder, 1)
 
 
 class AlibiAttention(torch.nn.Module):

@@ -82,8 +82,9 @@ class Golden:
             vector = pooled(forward(torch.tensor([ids])).numpy(), self.mode)
         return vector / np.linalg.norm(vector) if self.normalize else vector
 
-    def write(self, forward, model: torch.nn.Module) -> None:
-        """Vectors of all texts, alone; `model` is what `forward` uses, so that float64 tells the noise of float32."""
+    def write(self, forward, model: torch.nn.Module, **extra) -> None:
+        """Vectors of all texts, alone; `model` is what `forward` uses, so that float64 tells the noise of float32. `extra` is
+        added to the run."""
         tokenizer = tokenizers.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
         tokenizer.enable_truncation(self.max_length)
         all_texts = texts(self.max_length)
@@ -103,7 +104,7 @@ class Golden:
             "columns": single.shape[1],
             "noise": noise,
             "scale": scale,
-        }
+        } | extra
         np.save(self.folder.parent / "vectors.npy", single.astype(np.float32).ravel())
         base.write_golden_json(self.folder.parent / "golden.json", all_texts, [run], base.tensor_sums(self.folder))
         size = sum(file.stat().st_size for file in self.folder.parent.rglob("*") if file.is_file()) // 1024

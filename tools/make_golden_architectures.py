@@ -30,6 +30,7 @@ WRITERS = {
     "gte-tiny": golden_berts.write_gte,
     "gte-transformers": golden_berts.write_gte_plain,
     "jina-v3-tiny": golden_berts.write_jina_v3,
+    "jina-v3-task": golden_berts.write_jina_v3_task,
     "jina-bert-tiny": golden_berts.write_jina_bert,
     "deberta-v3-tiny": golden_berts.write_deberta,
     "deberta-v2-tiny": golden_berts.write_deberta_v2,

@@ -51,6 +51,7 @@ void ModelFlags::add_text_flags(CLI::App& app) {
       ->capture_default_str();
   prompt_given_ = add_value(app, "--prompt", prompt_, "Text to put before every text");
   add_value(app, "--prompt-name", prompt_name_, "Name of a prompt that the model folder defines")->excludes(prompt_given_);
+  add_value(app, "--task", task_, "Task that the model has weights of its own for (jina-embeddings-v3: retrieval.query, ...)");
 }
 
 void ModelFlags::add_compute_flags(CLI::App& app) {
@@ -86,6 +87,7 @@ Result<EngineOptions> ModelFlags::options(const Interrupt* interrupt) const {
   options.dtype = *dtype;
   options.threads = threads_;
   options.weight_cache = weight_cache_;
+  options.task = task_;
   options.truncate_side = TRY(truncation_from_name(truncate_side_));
   options.normalize = TRY(normalize_from_name(normalize_));
   options.pooling = TRY(optional_pooling(pooling_));

@@ -37,6 +37,7 @@ class ModelFlags {
   std::string weight_cache_;
   std::string prompt_;
   std::string prompt_name_;
+  std::string task_;
   int threads_ = 0;
   int max_length_ = 0;
   int dimensions_ = 0;

@@ -39,6 +39,7 @@ struct EngineOptions {
   // Folder for packed weights, made if it isn't there, so that the next start maps them and processes share them. A file in it
   // is used only if it was made of the same model files by the same version for the same kernels and precision. Empty: none.
   std::filesystem::path weight_cache = {};
+  std::string task = {};  // one of those that the model has weights of its own for (Jina v3); "" is the plain weights
 };
 
 // The text that goes before every text: the prompt given, or the one named, or the folder's default, or none.

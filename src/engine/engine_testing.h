@@ -47,6 +47,7 @@ struct GoldenRun {
   std::vector<std::vector<int32_t>> ids;  // empty: not given
   int max_length = 0;
   std::string prompt;
+  std::string task;
   bool include_prompt = true;
   std::vector<std::string> pooling;  // empty: the folder's modules
   std::optional<bool> normalize;
@@ -80,6 +81,7 @@ inline GoldenRun read_golden_run(const Json& json, const Json& all_texts, const 
   }
   run.max_length = static_cast<int>(must(json.int_or("max_length", 0)));
   run.prompt = must(json.string_or("prompt", ""));
+  run.task = must(json.string_or("task", ""));
   run.include_prompt = must(json.bool_or("include_prompt", true));
   if (const std::optional<Json> modes = json.find("pooling")) {
     for (const Json& mode : must(modes->items())) run.pooling.emplace_back(must(mode.as_string()));

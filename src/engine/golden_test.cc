@@ -18,7 +18,8 @@ class Golden : public testing::TestWithParam<const Kernels*> {
                              .max_length = run.max_length,
                              .prompt = run.prompt,
                              .dimensions = run.dimensions,
-                             .kernels = GetParam()};
+                             .kernels = GetParam(),
+                             .task = run.task};
     if (!run.pooling.empty()) {
       write_run_modules(folder, name, run);
       options.model = folder.path();

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "engine/engine_impl.h"
 #include "engine/weight_cache.h"
+#include "model/architectures.h"
 
 namespace inlay {
 namespace {
@@ -128,6 +129,7 @@ Result<Engine> Engine::load(const EngineOptions& options) {
     return fail(ErrorCode::kInvalidArgument, "threads is {}, wanted 1 or more, or 0 for what is granted", options.threads);
   }
   ModelSpec spec = TRY(read_model_spec(options.model));
+  TRY_VOID(choose_task(options.task, spec.encoder));
   if (options.pooling) override_pooling(spec, *options.pooling);
   const uint64_t heap_before = heap_bytes();
   std::optional<Tokenizer> tokenizer = TRY(load_tokenizer(options, spec));

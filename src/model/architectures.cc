@@ -56,6 +56,18 @@ Result<> read_architecture(const BlockArchitecture& architecture, const Json& co
   return architecture.read(config, encoder, notes);
 }
 
+Result<> choose_task(std::string_view task, EncoderConfig& encoder) {
+  if (task.empty()) return {};
+  TransformerConfig& t = encoder.transformer;
+  for (size_t i = 0; i < t.tasks.size(); ++i) {
+    if (t.tasks[i] != task) continue;
+    t.task = static_cast<int>(i);
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument, "task '{}': the model has {}", task,
+              t.tasks.empty() ? "no tasks" : fmt::format("{}", fmt::join(t.tasks, ", ")));
+}
+
 Error with_architectures(Error error) {
   for (const BlockArchitecture& architecture : kArchitectures) error.message += fmt::format(", {}", architecture.name);
   return error;

@@ -27,6 +27,9 @@ Result<const BlockArchitecture*> find_architecture(const Json& config);
 Result<> read_architecture(const BlockArchitecture& architecture, const Json& config, EncoderConfig& encoder,
                            std::vector<std::string>& notes);
 
+// Chooses one of the tasks that a model has weights of its own for; "" is none. kInvalidArgument with the tasks there are.
+Result<> choose_task(std::string_view task, EncoderConfig& encoder);
+
 // Adds the names there are to an error that lists others.
 Error with_architectures(Error error);
 

@@ -4,6 +4,8 @@
 // transformers' NomicBertModel, GteModel and JinaEmbeddingsV3Model.
 #include "model/rotary_bert.h"
 
+#include <array>
+
 #include "model/model_spec_parts.h"
 #include "model/transformer.h"
 #include "model/weight_packer.h"
@@ -51,6 +53,30 @@ Names names_of(const EncoderConfig& config, const NamedWeights& weights) {
           is_gated ? List{"mlp.fc12", "mlp.fc11"} : List{"mlp.fc1"},
           "mlp.fc2",
           "norm2"};
+}
+
+// The chosen task's matrix of [tasks, rows, columns].
+Result<std::vector<float>> read_low_rank(const NamedWeights& weights, const TransformerConfig& t, const std::string& name,
+                                         std::array<int64_t, 2> shape) {
+  const int64_t tasks = static_cast<int64_t>(t.tasks.size());
+  const TensorView* const tensor = TRY(weights.require(name, {tasks, shape[0], shape[1]}));
+  std::vector<float> values(static_cast<size_t>(shape[0] * shape[1]));
+  TRY_VOID(to_float(*tensor, t.task * shape[0] * shape[1], values));
+  return values;
+}
+
+// What the chosen task adds to the rows of the table `name`; empty without one.
+Result<LowRankRows> load_added_rows(const EncoderConfig& config, const NamedWeights& weights, const std::string& name,
+                                    int rows) {
+  const TransformerConfig& t = config.transformer;
+  LowRankRows added;
+  if (t.task < 0) return added;
+  const std::string lora = name + ".parametrizations.weight.0.lora_";
+  added.rank = t.lora_rank;
+  added.scale = t.lora_scale;
+  added.rows = TRY(read_low_rank(weights, t, lora + "A", {rows, t.lora_rank}));
+  added.columns = TRY(read_low_rank(weights, t, lora + "B", {t.lora_rank, config.hidden_size}));
+  return added;
 }
 
 // Loads the layers of one model.
@@ -103,12 +129,33 @@ class RotaryBertLoader {
     return packer_.linear(parts, shape.k);
   }
 
+  // W, or W + scale * B A with the matrices of the task that was chosen.
   Result<PackedLinear> original_linear(const std::string& name, const std::string& original, const LinearShape& shape) const {
-    LinearRecipe recipe = {name, shape.columns, shape.k, {}, {}, {original}};
+    const TransformerConfig& t = config_.transformer;
+    LinearRecipe recipe = {t.task < 0 ? name : fmt::format("{}@{}", name, t.tasks[static_cast<size_t>(t.task)]),
+                           shape.columns,
+                           shape.k,
+                           {},
+                           {},
+                           {original}};
     const TensorView* const weights = TRY(weights_.require(original, {shape.columns, shape.k}));
     if (shape.has_bias) recipe.bias = TRY(packer_.vector(name + ".bias", shape.columns));
+    const std::string lora = name + ".parametrizations.weight.0.lora_";
+    std::vector<float> a, b;
+    if (t.task >= 0) {
+      a = TRY(read_low_rank(weights_, t, lora + "A", {t.lora_rank, shape.k}));
+      b = TRY(read_low_rank(weights_, t, lora + "B", {shape.columns, t.lora_rank}));
+    }
     const int k = shape.k;
-    recipe.row = [weights, k](int column, std::span<float> out) { return to_float(*weights, int64_t{column} * k, out); };
+    recipe.row = [&a, &b, &t, weights, k](int column, std::span<float> out) -> Result<> {
+      TRY_VOID(to_float(*weights, int64_t{column} * k, out));
+      if (a.empty()) return {};
+      for (int r = 0; r < t.lora_rank; ++r) {
+        const float factor = t.lora_scale * b[static_cast<size_t>(int64_t{column} * t.lora_rank + r)];
+        for (int i = 0; i < k; ++i) out[static_cast<size_t>(i)] += factor * a[static_cast<size_t>(int64_t{r} * k + i)];
+      }
+      return {};
+    };
     return packer_.linear(recipe);
   }
 
@@ -174,6 +221,8 @@ Result<std::unique_ptr<Encoder>> load_rotary_bert(const EncoderConfig& config, c
   TransformerParts parts;
   parts.words = TRY(packer.table(words, config.vocab_size, config.hidden_size));
   if (config.token_types > 0) parts.types = TRY(packer.table(types, config.token_types, config.hidden_size));
+  parts.word_additions = TRY(load_added_rows(config, weights, "embeddings.word_embeddings", config.vocab_size));
+  parts.type_additions = TRY(load_added_rows(config, weights, "embeddings.token_type_embeddings", config.token_types));
   parts.embedding_norm = TRY(loader.embedding_norm());
   for (int i = 0; i < config.layers; ++i) parts.layers.push_back(TRY(loader.layer(i)));
   return make_transformer(config, plan.compute, std::move(parts));

@@ -91,6 +91,16 @@ Result<> read_nomic_hub_config(const Json& config, EncoderConfig& encoder) {
   return read_nomic_experts(config, t);
 }
 
+// The tasks that have low-rank additions of their own.
+Result<> read_tasks(const Json& config, TransformerConfig& t) {
+  const std::optional<Json> tasks = config.find("lora_adaptations");
+  if (!tasks) return {};
+  for (const Json& task : TRY(tasks->items())) t.tasks.emplace_back(TRY(task.as_string()));
+  t.lora_rank = TRY(int_member(config, "lora_rank", {1, 1024}, 4));
+  t.lora_scale = static_cast<float>(TRY(config.double_or("lora_alpha", 1)) / t.lora_rank);
+  return {};
+}
+
 // hidden_size and the like, with one width of heads.
 Result<> read_bert_sizes(const Json& config, const SizeKeys& keys, double epsilon, EncoderConfig& encoder) {
   TRY_VOID(read_sizes(config, keys, encoder));
@@ -146,9 +156,8 @@ Result<> read_jina_v3_config(const Json& config, EncoderConfig& encoder, std::ve
   t.qkv_bias = t.output_bias = t.up_bias = t.down_bias = true;
   const char* key = config.find("rotary_emb_base") ? "rotary_emb_base" : "rope_theta";
   t.rope = TRY(read_rope(config, {20000, key, "full_attention", encoder.max_positions}));
-  if (config.find("lora_adaptations")) {
-    notes.push_back("config.json: lora_adaptations: the plain weights are used, as the authors' code does without a task");
-  }
+  TRY_VOID(read_tasks(config, t));
+  if (!t.tasks.empty()) notes.push_back("config.json: lora_adaptations: the plain weights are used unless a task is chosen");
   return check_rotary_bert(config, encoder);
 }
 

@@ -106,7 +106,9 @@ void Transformer::embed_text(const Share::Range& part, std::span<const int32_t> 
     if (t_.embedding_scale != 1) {
       for (int c = 0; c < config_.hidden_size; ++c) row[c] *= t_.embedding_scale;
     }
+    parts_.word_additions.add_to(ids[i], config_.hidden_size, row);
     if (parts_.types) parts_.types->add_row(types[i], row);
+    parts_.type_additions.add_to(types[i], config_.hidden_size, row);
     if (!parts_.positions) continue;
     parts_.positions->add_row(!t_.position_pad ? i : *t_.position_pad + (is_pad ? 0 : counted), row);
   }
@@ -279,6 +281,9 @@ double Transformer::flop(std::span<const int> lengths) const {
 EncoderMemory Transformer::memory() const {
   EncoderMemory memory;
   memory.tables.add(parts_.words);
+  for (const LowRankRows* rows : {&parts_.word_additions, &parts_.type_additions}) {
+    memory.tables.own += (rows->rows.size() + rows->columns.size()) * sizeof(float);
+  }
   for (const std::optional<EmbeddingTable>* table : {&parts_.positions, &parts_.types}) {
     if (*table) memory.tables.add(**table);
   }
@@ -291,6 +296,15 @@ EncoderMemory Transformer::memory() const {
 }
 
 }  // namespace
+
+void LowRankRows::add_to(int id, int hidden, float* out) const {
+  if (rows.empty()) return;
+  for (int r = 0; r < rank; ++r) {
+    const float factor = scale * rows[static_cast<size_t>(int64_t{id} * rank + r)];
+    const float* column = columns.data() + int64_t{r} * hidden;
+    for (int c = 0; c < hidden; ++c) out[c] += factor * column[c];
+  }
+}
 
 std::unique_ptr<Encoder> make_transformer(const EncoderConfig& config, const ComputePlan& plan, TransformerParts parts) {
   return std::make_unique<Transformer>(config, plan, std::move(parts));

@@ -32,10 +32,21 @@ struct TransformerLayer {
   bool is_local = false;
 };
 
+// scale * rows[id] * columns, which is added to row `id` of a table: [table rows, rank] and [rank, hidden]. Empty: nothing.
+struct LowRankRows {
+  std::vector<float> rows;
+  std::vector<float> columns;
+  int rank = 0;
+  float scale = 0;
+
+  void add_to(int id, int hidden, float* out) const;
+};
+
 struct TransformerParts {
   EmbeddingTable words;
   std::optional<EmbeddingTable> positions;
   std::optional<EmbeddingTable> types;
+  LowRankRows word_additions, type_additions;
   NormWeights embedding_norm;
   std::vector<TransformerLayer> layers;
   NormWeights final_norm;
