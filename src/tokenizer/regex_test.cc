@@ -55,7 +55,7 @@ TEST(Regex, TurnsDownWhatItMightReadDifferently) {
 TEST(Regex, EmptyMatchesDoNotFollowAMatch) { EXPECT_THAT(matches("a*", "baab"), ElementsAre("", "aa", "")); }
 
 TEST(Regex, AHostileTextIsAnErrorInsteadOfAHang) {
-  const Regex regex = Regex::compile("(a+)+b").value();
+  const Regex regex = Regex::compile("(a|aa)+[bd]").value();
   RegexScratch scratch;
   Regex::Cursor cursor;
   EXPECT_FALSE(regex.next(std::string(40, 'a') + "c", cursor, scratch).has_value());

@@ -53,7 +53,7 @@ class Mutator {
   explicit Mutator(uint32_t seed) : random_(seed) {}
 
   std::string mutate(std::string text) {
-    const size_t changes = 1 + below(4);
+    const size_t changes = 1 + below(3);
     for (size_t change = 0; change < changes && !text.empty(); ++change) change_once(text);
     return text;
   }
@@ -66,14 +66,37 @@ class Mutator {
                                               "true", "\\p{L}", "(",          "\\u0000", "2147483647", "\xff", "{9999}"};
     const size_t at = below(text.size());
     const size_t size = std::min(text.size() - at, 1 + below(40));
-    switch (below(6)) {
+    // Half of the changes leave the syntax whole.
+    switch (below(12)) {
       case 0: text[at] = static_cast<char>(below(256)); break;
       case 1: text[at] = static_cast<char>(text[at] ^ (1 << below(8))); break;
       case 2: text.erase(at, size); break;
       case 3: text.insert(below(text.size()), text.substr(at, size)); break;
       case 4: text.replace(at, std::min<size_t>(size, 4), kParts[below(std::size(kParts))]); break;
-      default: text.resize(at + 1); break;
+      case 5: text.resize(at + 1); break;
+      case 6:
+      case 7:
+      case 8: change_digit(text, at); break;
+      default: copy_string(text, at); break;
     }
+  }
+
+  void change_digit(std::string& text, size_t from) {
+    const size_t digit = text.find_first_of("0123456789", from);
+    if (digit != std::string::npos) text[digit] = static_cast<char>('0' + below(10));
+  }
+
+  // One quoted string in the place of another.
+  void copy_string(std::string& text, size_t from) {
+    const auto string_at = [&](size_t place) {
+      const size_t begin = std::min(text.find('"', place), text.size());
+      return std::pair(begin, std::min(text.find('"', begin + 1), text.size()));
+    };
+    const auto [begin, end] = string_at(from);
+    const auto [other_begin, other_end] = string_at(below(text.size()));
+    if (end == text.size() || other_end == text.size()) return;
+    const std::string other = text.substr(other_begin, other_end - other_begin);
+    text.replace(begin, end - begin, other);
   }
 
   std::mt19937 random_;
