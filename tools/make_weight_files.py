@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/data/weights: files of weights in other formats than safetensors, made by the libraries that users make them
 with, and the numbers that they hold as safetensors. Needs numpy, safetensors and, for each kind, the library that writes it
-(torch; gguf); nothing is downloaded.
+(torch; gguf; transformers and onnx); nothing is downloaded.
 
-    python tools/make_weight_files.py [--out tests/data/weights] [--only torch] [--only gguf]
+    python tools/make_weight_files.py [--out tests/data/weights] [--only torch] [--only gguf] [--only onnx]
 """
 
 import argparse
@@ -212,7 +212,39 @@ def write_gguf_model(out: Path) -> None:
     writer.close()
 
 
+def write_onnx_model(out: Path) -> None:
+    """The encoder of a golden model as torch's exporter writes it: as one file, without folding, and with external data."""
+    import onnx
+    import torch
+    from transformers import BertModel
+
+    class Wrapper(torch.nn.Module):
+        def __init__(self, model):
+            super().__init__()
+            self.auto_model = model
+
+        def forward(self, ids, mask, types):
+            return self.auto_model(input_ids=ids, attention_mask=mask, token_type_ids=types)[0]
+
+    bert = BertModel.from_pretrained(GOLDEN, dtype=torch.float32, attn_implementation="eager", add_pooling_layer=False)
+    model = Wrapper(bert).eval()
+    ids = torch.ones(1, 5, dtype=torch.int64)
+    arguments = (ids, torch.ones_like(ids), torch.zeros_like(ids))
+    names = {"input_names": ["input_ids", "attention_mask", "token_type_ids"], "output_names": ["last_hidden_state"]}
+    for file, folding in (("model.onnx", True), ("unfolded.onnx", False)):
+        torch.onnx.export(
+            model, arguments, out / file, opset_version=17, do_constant_folding=folding, dynamo=False,
+            dynamic_axes={name: {0: "batch", 1: "length"} for name in names["input_names"]}, **names
+        )  # fmt: skip
+    (out / "external").mkdir()
+    onnx.save(
+        onnx.load(out / "model.onnx"), out / "external/model.onnx",
+        save_as_external_data=True, location="model.onnx_data", size_threshold=64,
+    )  # fmt: skip
+
+
 KINDS = {
+    "onnx": {"bert-cls-onnx": write_onnx_model},
     "torch": {"torch": write_torch_files, "bert-cls-dense-torch": write_torch_model},
     "gguf": {"gguf": write_gguf_blocks, "bert-cls-gguf": write_gguf_model},
 }

@@ -1,4 +1,6 @@
 // inlay tokenize: what the model would be fed.
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -21,7 +23,8 @@ constexpr const char* kFooter =
     "Prints {\"ids\":[…],\"tokens\":[…]} for every text, cut at the model's maximum length as embed does it.\n"
     "Examples:\n"
     "  inlay tokenize --model all-MiniLM-L6-v2 'Hello, world' 'two texts'\n"
-    "  inlay tokenize --model all-MiniLM-L6-v2 --input docs.jsonl > ids.jsonl";
+    "  inlay tokenize --model all-MiniLM-L6-v2 --input docs.jsonl > ids.jsonl\n"
+    "  inlay tokenize --model all-MiniLM-L6-v2 --decode 101 7592 102";
 
 class TokenizeCommand final : public Command {
  public:
@@ -32,6 +35,7 @@ class TokenizeCommand final : public Command {
     add_switch(app, "--no-special-tokens", no_special_tokens_, "Without [CLS], [SEP] and the like");
     add_switch(app, "--no-truncation", no_truncation_, "Do not cut long texts");
     add_switch(app, "--pair", pair_, "Take texts two by two, each two as one input");
+    add_switch(app, "--decode", decode_, "Take the arguments as token ids and print {\"text\":…} that they stand for");
     app.footer(kFooter);
   }
 
@@ -44,11 +48,30 @@ class TokenizeCommand final : public Command {
     options_.truncation = flags.truncate_side;
     options_.add_special_tokens = !no_special_tokens_;
     OutputFile out = TRY(OutputFile::create("-"));
+    if (decode_) {
+      TRY_VOID(print_decoded(tokenizer, out));
+      return out.commit();
+    }
     TRY_VOID(texts_.empty() ? print_rows(tokenizer, interrupt, out) : print_arguments(tokenizer, out));
     return out.commit();
   }
 
  private:
+  Result<> print_decoded(const Tokenizer& tokenizer, OutputFile& out) const {
+    if (texts_.empty()) return fail(ErrorCode::kInvalidArgument, "--decode: found no ids among the arguments");
+    std::vector<int32_t> ids;
+    for (const std::string& text : texts_) {
+      int32_t id = 0;
+      const std::from_chars_result parsed = std::from_chars(text.data(), text.data() + text.size(), id);
+      if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || id < 0 || id >= tokenizer.vocab_size()) {
+        return fail(ErrorCode::kInvalidArgument, "--decode: found '{}', wanted an id from 0 to {}", text,
+                    tokenizer.vocab_size() - 1);
+      }
+      ids.push_back(id);
+    }
+    return out.write(TRY(decode_line(tokenizer, ids)));
+  }
+
   Result<> print_arguments(const Tokenizer& tokenizer, OutputFile& out) {
     for (const std::string& text : texts_) TRY_VOID(print(tokenizer, text, out));
     return check_pairs();
@@ -87,6 +110,7 @@ class TokenizeCommand final : public Command {
   bool no_special_tokens_ = false;
   bool no_truncation_ = false;
   bool pair_ = false;
+  bool decode_ = false;
 
   std::string prompt_;
   EncodeOptions options_;

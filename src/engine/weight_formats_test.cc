@@ -37,6 +37,16 @@ TEST(WeightFormats, TorchFilesOfEncoderAndModulesGiveTheSameBits) {
   EXPECT_EQ(vectors_of(folder.path() / "model", run), vectors_of(golden_model("bert-cls-dense"), run));
 }
 
+TEST(WeightFormats, OnnxGivesTheSameBits) {
+  const GoldenRun run = read_golden("bert-cls-dense").front();
+  const TestFolder folder;
+  const std::filesystem::path model = folder.path() / "model";
+  std::filesystem::copy(golden_model("bert-cls-dense"), model, std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(std::filesystem::remove(model / "model.safetensors"));
+  std::filesystem::copy(kWeights / "bert-cls-onnx/external", model / "onnx");
+  EXPECT_EQ(vectors_of(model, run), vectors_of(golden_model("bert-cls-dense"), run));
+}
+
 // A golden model as a GGUF file describes it: without the modules after pooling, with a normalised vector, and with capitals.
 void write_gguf_reference(const TestFolder& folder, const std::map<std::string, std::string>& files) {
   std::filesystem::copy(golden_model("bert-cls-dense"), folder.path(),

@@ -29,4 +29,11 @@ Result<std::string> tokenize_line(const Tokenizer& tokenizer, std::string_view t
   return json.text() + "\n";
 }
 
+Result<std::string> decode_line(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
+  const std::string text = TRY(tokenizer.decode(ids, false));
+  JsonWriter json;
+  json.begin_object().key("text").value(text).end_object();
+  return json.text() + "\n";
+}
+
 }  // namespace inlay

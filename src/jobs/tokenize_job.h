@@ -1,7 +1,9 @@
 // Texts to JSON lines of ids and tokens.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,5 +16,8 @@ namespace inlay {
 // apart. A token is null where the vocabulary has no spelling for an id.
 Result<std::string> tokenize_line(const Tokenizer& tokenizer, std::string_view text, std::optional<std::string_view> second,
                                   const EncodeOptions& options);
+
+// {"text":"…"} and a line break: what the ids stand for, special tokens included.
+Result<std::string> decode_line(const Tokenizer& tokenizer, std::span<const int32_t> ids);
 
 }  // namespace inlay

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "tokenizer/json_fields.h"
-#include "tokenizer/metaspace.h"
 #include "tokenizer/split.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/utf8.h"
@@ -24,15 +23,6 @@ Result<SplitBehavior> read_behavior(const Json& json) {
   return fail(ErrorCode::kCorrupt, "{}: unknown behavior '{}'", behavior->where(), name);
 }
 
-// A string of one character.
-Result<std::string> read_character(const Json& json, std::string_view key) {
-  std::string text = TRY(get_string(json, key));
-  if (count_chars(text) != 1) {
-    return fail(ErrorCode::kCorrupt, "{}.{}: found '{}', wanted one character", json.where(), key, text);
-  }
-  return text;
-}
-
 Result<PrependScheme> read_prepend_scheme(const Json& json) {
   const std::string name = TRY(json.string_or("prepend_scheme", "always"));
   // Files of early versions have this in the place of the scheme.
@@ -44,14 +34,6 @@ Result<PrependScheme> read_prepend_scheme(const Json& json) {
   if (name == "always") return PrependScheme::kAlways;
   if (name == "first") return PrependScheme::kFirst;
   return fail(ErrorCode::kCorrupt, "{}.prepend_scheme: found '{}', wanted always, first or never", json.where(), name);
-}
-
-Result<MetaspaceOptions> read_metaspace(const Json& json) {
-  MetaspaceOptions options;
-  options.replacement = TRY(read_character(json, "replacement"));
-  options.prepend = TRY(read_prepend_scheme(json));
-  options.split = TRY(json.bool_or("split", true));
-  return options;
 }
 
 Result<std::unique_ptr<PreTokenizer>> read_split(const Json& json) {
@@ -121,6 +103,22 @@ Result<PreTokenizerList> read_pre_tokenizers(const Json& json) {
   PreTokenizerList list;
   TRY_VOID(add_pre_tokenizer(json, list));
   return list;
+}
+
+Result<std::string> read_character(const Json& json, std::string_view key) {
+  std::string text = TRY(get_string(json, key));
+  if (count_chars(text) != 1) {
+    return fail(ErrorCode::kCorrupt, "{}.{}: found '{}', wanted one character", json.where(), key, text);
+  }
+  return text;
+}
+
+Result<MetaspaceOptions> read_metaspace(const Json& json) {
+  MetaspaceOptions options;
+  options.replacement = TRY(read_character(json, "replacement"));
+  options.prepend = TRY(read_prepend_scheme(json));
+  options.split = TRY(json.bool_or("split", true));
+  return options;
 }
 
 Result<Regex> read_pattern(const Json& json) {

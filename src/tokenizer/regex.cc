@@ -71,8 +71,8 @@ Regex::~Regex() = default;
 Result<Regex> Regex::build(std::string_view pattern, uint32_t options) {
   int error = 0;
   PCRE2_SIZE place = 0;
-  pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                         options | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &error, &place, nullptr);
+  pcre2_code* const code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), options | PCRE2_UTF, &error, &place, nullptr);
   if (code == nullptr) return fail(ErrorCode::kCorrupt, "bad pattern at byte {}: {}", place, pcre_message(error));
   std::unique_ptr<Code> owner = std::make_unique<Code>(code);
   // Where PCRE2 cannot compile to machine code it interprets, with the same results.
@@ -83,7 +83,7 @@ Result<Regex> Regex::build(std::string_view pattern, uint32_t options) {
 Result<Regex> Regex::compile(std::string_view pattern) {
   const std::string translated = TRY(to_pcre_pattern(pattern));
   // Oniguruma's ^ and $ are those of lines.
-  return build(translated, PCRE2_UCP | PCRE2_MULTILINE);
+  return build(translated, PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C);
 }
 
 Result<Regex> Regex::of_literal(std::string_view text) {

@@ -55,10 +55,9 @@ struct PairLengths {
   size_t second;
 };
 
-// "longest_first": the longer text is cut to the length of the shorter, then both alike. Of two equally long ones the first
-// counts as the shorter.
-PairLengths fit_pair(PairLengths lengths, size_t budget) {
-  if (lengths.first + lengths.second <= budget) return lengths;
+// The longer text is cut to the length of the shorter, then both alike. Of two equally long ones the first counts as the
+// shorter.
+PairLengths fit_both(PairLengths lengths, size_t budget) {
   const bool is_swapped = lengths.first > lengths.second;
   size_t shorter = std::min(lengths.first, lengths.second);
   size_t longer = shorter > budget ? shorter : std::max(shorter, budget - shorter);
@@ -67,6 +66,16 @@ PairLengths fit_pair(PairLengths lengths, size_t budget) {
     longer = shorter + budget % 2;
   }
   return is_swapped ? PairLengths{longer, shorter} : PairLengths{shorter, longer};
+}
+
+// nullopt where the text that may be cut would have nothing left.
+std::optional<PairLengths> fit_pair(PairLengths lengths, size_t budget, PairTruncation strategy) {
+  if (lengths.first + lengths.second <= budget) return lengths;
+  if (budget == 0) return PairLengths{0, 0};
+  if (strategy == PairTruncation::kLongestFirst) return fit_both(lengths, budget);
+  const size_t kept = strategy == PairTruncation::kOnlyFirst ? lengths.second : lengths.first;
+  if (kept >= budget) return std::nullopt;
+  return strategy == PairTruncation::kOnlyFirst ? PairLengths{budget - kept, kept} : PairLengths{kept, budget - kept};
 }
 
 // Encode calls borrow their memory here, so that a short text costs no allocation and caches outlive a call.
@@ -106,6 +115,7 @@ struct Tokenizer::Pipeline {
   std::map<std::string, AddedToken, std::less<>> added_by_content;
   std::map<int32_t, const AddedToken*> added_by_id;
   PostProcessor post_processor;
+  TokenDecoder decoder;
   std::optional<int> model_max_length;
   mutable StatePool states;
   bool needs_valid_text = false;  // an added token could match the U+FFFD that stands for ill-formed bytes
@@ -211,6 +221,7 @@ Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lowe
     pipeline->added_by_id.emplace(kept.id, &kept);
   }
   pipeline->post_processor = std::move(parts.post_processor);
+  pipeline->decoder = std::move(parts.decoder);
   pipeline->model_max_length = parts.model_max_length;
   return Tokenizer(std::move(pipeline));
 }
@@ -230,13 +241,20 @@ Result<Encoding> Tokenizer::encode_pair(std::string_view first, std::string_view
   // Which text is the longer one matters even where both are too long, so that texts are read until one of them ends.
   size_t limit = budget + 1;
   IdSink sinks[] = {TRY(pipeline_->encode(first, options, limit)), TRY(pipeline_->encode(second, options, limit))};
-  while (sinks[0].is_full() && sinks[1].is_full() && options.truncation == TruncationSide::kRight && budget % 2 == 1) {
+  const bool is_shared = options.pair_truncation == PairTruncation::kLongestFirst;
+  while (is_shared && sinks[0].is_full() && sinks[1].is_full() && options.truncation == TruncationSide::kRight &&
+         budget % 2 == 1) {
     limit *= 2;
     sinks[0] = TRY(pipeline_->encode(first, options, limit));
     sinks[1] = TRY(pipeline_->encode(second, options, limit));
   }
   const PairLengths lengths{sinks[0].count(), sinks[1].count()};
-  const PairLengths fitting = fit_pair(lengths, budget);
+  const std::optional<PairLengths> fits = fit_pair(lengths, budget, options.pair_truncation);
+  if (!fits) {
+    return fail(ErrorCode::kTooLarge, "one text of a pair fills max_length {} alone, and is not to be truncated",
+                options.max_length);
+  }
+  const PairLengths fitting = *fits;
   const bool truncated = fitting.first < lengths.first || fitting.second < lengths.second;
   if (truncated && options.truncation == TruncationSide::kNone) return too_long(options.max_length);
   std::vector<int32_t> ids[] = {sinks[0].take(), sinks[1].take()};
@@ -245,6 +263,19 @@ Result<Encoding> Tokenizer::encode_pair(std::string_view first, std::string_view
   Encoding result = pipeline_->finish(ids[0], &ids[1], options.add_special_tokens);
   result.truncated = truncated;
   return result;
+}
+
+Result<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) {
+    const std::optional<std::string_view> token = id_to_token(id);
+    if (!token) continue;
+    // A token counts as special by what it says, whichever id it came from.
+    const auto added = pipeline_->added_by_content.find(*token);
+    const bool is_special = added != pipeline_->added_by_content.end() && added->second.special;
+    if (!(skip_special_tokens && is_special)) tokens.emplace_back(*token);
+  }
+  return pipeline_->decoder.decode(std::move(tokens));
 }
 
 int Tokenizer::vocab_size() const {

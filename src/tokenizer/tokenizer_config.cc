@@ -21,6 +21,60 @@ using Defaults = std::array<std::string_view, 7>;  // in the order of kNamedToke
 constexpr Defaults kBertDefaults = {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
 constexpr Defaults kMpnetDefaults = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"};
 
+constexpr Defaults kRobertaDefaults = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
+constexpr Defaults kDebertaDefaults = {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
+constexpr Defaults kAlbertDefaults = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"};
+constexpr Defaults kT5Defaults = {"", "</s>", "<unk>", "", "<pad>", "", ""};
+constexpr Defaults kLlamaDefaults = {"<s>", "</s>", "<unk>", "", "", "", ""};
+constexpr Defaults kGemmaDefaults = {"<bos>", "<eos>", "<unk>", "", "<pad>", "", "<mask>"};
+constexpr Defaults kEndOfText = {"", "<|endoftext|>", "<|endoftext|>", "", "<|endoftext|>", "", ""};
+
+const Defaults& defaults_of(TokenizerFamily family) {
+  static constexpr Defaults kNone = {};
+  switch (family) {
+    case TokenizerFamily::kBert: return kBertDefaults;
+    case TokenizerFamily::kMpnet: return kMpnetDefaults;
+    case TokenizerFamily::kXlmRoberta:
+    case TokenizerFamily::kCamembert:
+    case TokenizerFamily::kRoberta: return kRobertaDefaults;
+    case TokenizerFamily::kDeberta: return kDebertaDefaults;
+    case TokenizerFamily::kAlbert: return kAlbertDefaults;
+    case TokenizerFamily::kT5: return kT5Defaults;
+    case TokenizerFamily::kLlama: return kLlamaDefaults;
+    case TokenizerFamily::kGemma: return kGemmaDefaults;
+    case TokenizerFamily::kGpt2:
+    case TokenizerFamily::kQwen: return kEndOfText;
+    case TokenizerFamily::kOther: break;
+  }
+  return kNone;
+}
+
+bool has_bert_text_steps(TokenizerFamily family) {
+  return family == TokenizerFamily::kBert || family == TokenizerFamily::kMpnet;
+}
+
+struct FamilyName {
+  std::string_view tokenizer;  // the class, without "Tokenizer"
+  std::string_view model;      // model_type of config.json
+  TokenizerFamily family;
+};
+
+constexpr std::array<FamilyName, 13> kFamilyNames = {{
+    {"MPNet", "mpnet", TokenizerFamily::kMpnet},
+    {"XLMRoberta", "xlm-roberta", TokenizerFamily::kXlmRoberta},
+    {"Camembert", "camembert", TokenizerFamily::kCamembert},
+    {"DebertaV2", "deberta-v2", TokenizerFamily::kDeberta},
+    {"Albert", "albert", TokenizerFamily::kAlbert},
+    {"T5", "t5", TokenizerFamily::kT5},
+    {"Llama", "llama", TokenizerFamily::kLlama},
+    {"Llama", "mistral", TokenizerFamily::kLlama},
+    {"Gemma", "gemma3_text", TokenizerFamily::kGemma},
+    {"Roberta", "roberta", TokenizerFamily::kRoberta},
+    {"GPT2", "gpt2", TokenizerFamily::kGpt2},
+    {"Qwen2", "qwen2", TokenizerFamily::kQwen},
+    {"Qwen2", "qwen3", TokenizerFamily::kQwen},
+}};
+
 Result<std::optional<JsonDocument>> read_if_present(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
@@ -36,14 +90,22 @@ TokenizerFamily family_of_class(std::string_view name) {
   constexpr std::array<std::string_view, 6> kBert = {"BertTokenizer",       "DistilBertTokenizer", "ElectraTokenizer",
                                                      "MobileBertTokenizer", "ConvBertTokenizer",   "SqueezeBertTokenizer"};
   if (std::find(kBert.begin(), kBert.end(), name) != kBert.end()) return TokenizerFamily::kBert;
-  return name == "MPNetTokenizer" ? TokenizerFamily::kMpnet : TokenizerFamily::kOther;
+  if (!name.ends_with("Tokenizer")) return TokenizerFamily::kOther;
+  name.remove_suffix(9);
+  for (const FamilyName& known : kFamilyNames) {
+    if (known.tokenizer == name) return known.family;
+  }
+  return TokenizerFamily::kOther;
 }
 
 TokenizerFamily family_of_model(std::string_view type) {
   constexpr std::array<std::string_view, 7> kBert = {"bert",     "distilbert",  "electra",   "mobilebert",
                                                      "convbert", "squeezebert", "nomic_bert"};
   if (std::find(kBert.begin(), kBert.end(), type) != kBert.end()) return TokenizerFamily::kBert;
-  return type == "mpnet" ? TokenizerFamily::kMpnet : TokenizerFamily::kOther;
+  for (const FamilyName& known : kFamilyNames) {
+    if (known.model == type) return known.family;
+  }
+  return TokenizerFamily::kOther;
 }
 
 // The class is named by tokenizer_config.json, else by config.json, else it follows from the model's type.
@@ -74,16 +136,20 @@ bool is_known(const std::vector<AddedToken>& tokens, std::string_view content) {
   return std::any_of(tokens.begin(), tokens.end(), [&](const AddedToken& token) { return token.content == content; });
 }
 
+// Classes whose mask token takes the spaces before it along, unless a file says otherwise.
+bool mask_takes_spaces(TokenizerFamily family) {
+  return family == TokenizerFamily::kMpnet || family == TokenizerFamily::kXlmRoberta || family == TokenizerFamily::kCamembert ||
+         family == TokenizerFamily::kRoberta || family == TokenizerFamily::kAlbert;
+}
+
 Result<std::vector<AddedToken>> read_special_tokens(const std::array<std::optional<Json>, 7>& named, TokenizerFamily family) {
-  constexpr Defaults kNone = {};
-  const Defaults& defaults = family == TokenizerFamily::kBert    ? kBertDefaults
-                             : family == TokenizerFamily::kMpnet ? kMpnetDefaults
-                                                                 : kNone;
+  const Defaults& defaults = defaults_of(family);
   std::vector<AddedToken> tokens;
   for (size_t i = 0; i < named.size(); ++i) {
     AddedToken token{.content = std::string(defaults[i]), .special = true};
-    token.lstrip = family == TokenizerFamily::kMpnet && kNamedTokens[i] == "mask_token";
     if (named[i]) token = TRY(read_special_token(*named[i]));
+    const bool is_bare = !named[i] || (named[i]->is_string() && family != TokenizerFamily::kMpnet);
+    if (is_bare && kNamedTokens[i] == "mask_token") token.lstrip = mask_takes_spaces(family);
     tokens.push_back(std::move(token));
   }
   return tokens;
@@ -116,7 +182,7 @@ Result<std::vector<AddedToken>> read_extra_tokens(const std::optional<Json>& jso
 }
 
 Result<std::optional<BertOverrides>> read_overrides(const std::optional<JsonDocument>& document, TokenizerFamily family) {
-  if (family == TokenizerFamily::kOther) return std::nullopt;
+  if (!has_bert_text_steps(family)) return std::nullopt;
   BertOverrides overrides;
   if (!document) return overrides;
   const Json root = document->root();
@@ -124,6 +190,20 @@ Result<std::optional<BertOverrides>> read_overrides(const std::optional<JsonDocu
   overrides.handle_chinese_chars = TRY(root.bool_or("tokenize_chinese_chars", true));
   if (const std::optional<Json> strip = root.find("strip_accents")) overrides.strip_accents = TRY(strip->as_bool());
   return overrides;
+}
+
+Result<SentencepieceFlags> read_sentencepiece_flags(const std::optional<JsonDocument>& document) {
+  SentencepieceFlags flags;
+  if (!document) return flags;
+  const Json root = document->root();
+  if (const std::optional<Json> lowercase = root.find("do_lower_case")) flags.lowercase = TRY(lowercase->as_bool());
+  flags.splits_punctuation = TRY(root.bool_or("split_by_punct", false));
+  flags.keeps_accents = TRY(root.bool_or("keep_accents", false));
+  flags.is_legacy = TRY(root.bool_or("legacy", false));
+  flags.adds_bos = TRY(root.bool_or("add_bos_token", true));
+  flags.adds_eos = TRY(root.bool_or("add_eos_token", false));
+  if (const std::optional<Json> extra = root.find("extra_ids")) flags.extra_ids = TRY(extra->as_int_in(0, 10000));
+  return flags;
 }
 
 }  // namespace
@@ -142,7 +222,7 @@ Result<AddedToken> read_added_token(const Json& json, bool all_fields) {
   return token;
 }
 
-Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folder) {
+Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folder, bool has_json) {
   const std::optional<JsonDocument> document = TRY(read_if_present(folder / "tokenizer_config.json"));
   const std::optional<JsonDocument> map = TRY(read_if_present(folder / "special_tokens_map.json"));
   TokenizerConfig result;
@@ -153,7 +233,13 @@ Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folde
     named[i] = find_in(document, kNamedTokens[i]);
     if (!named[i]) named[i] = find_in(map, kNamedTokens[i]);
   }
-  const std::vector<AddedToken> special = TRY(read_special_tokens(named, result.family));
+  result.sentencepiece = TRY(read_sentencepiece_flags(document));
+  if (document) result.adds_prefix_space = TRY(document->root().bool_or("add_prefix_space", false));
+  const bool knows_defaults = !has_json || has_bert_text_steps(result.family);
+  const std::vector<AddedToken> special =
+      TRY(read_special_tokens(named, knows_defaults ? result.family : TokenizerFamily::kOther));
+  result.bos_token = special[0].content;
+  result.eos_token = special[1].content;
   result.unknown_token = special[2].content;
   result.sep_token = special[3].content;
   result.cls_token = special[5].content;

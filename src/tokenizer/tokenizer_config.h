@@ -13,7 +13,33 @@
 
 namespace inlay {
 
-enum class TokenizerFamily { kBert, kMpnet, kOther };
+// What the tokenizer's class says. The kinds behind kMpnet matter in folders without a tokenizer.json only.
+enum class TokenizerFamily {
+  kBert,
+  kMpnet,
+  kXlmRoberta,
+  kCamembert,
+  kDeberta,
+  kAlbert,
+  kT5,
+  kLlama,
+  kGemma,
+  kRoberta,
+  kGpt2,
+  kQwen,
+  kOther
+};
+
+// What the classes that read sentencepiece files are told.
+struct SentencepieceFlags {
+  std::optional<bool> lowercase;
+  bool splits_punctuation = false;
+  bool keeps_accents = false;
+  bool is_legacy = false;
+  bool adds_bos = true;
+  bool adds_eos = false;
+  int64_t extra_ids = 100;
+};
 
 struct TokenizerConfig {
   TokenizerFamily family = TokenizerFamily::kOther;
@@ -22,6 +48,10 @@ struct TokenizerConfig {
   std::string unknown_token;
   std::string cls_token;
   std::string sep_token;
+  std::string bos_token;
+  std::string eos_token;
+  SentencepieceFlags sentencepiece;
+  bool adds_prefix_space = false;  // of the classes that read vocab.json and merges.txt
   // In the order in which transformers adds them; ids are not set. `overriding` ones replace the flags of a token of
   // tokenizer.json, the others are added only where their content is new.
   std::vector<AddedToken> overriding_tokens;
@@ -29,8 +59,9 @@ struct TokenizerConfig {
   std::optional<int> model_max_length;
 };
 
-// Missing files are no error.
-Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folder);
+// Missing files are no error. With `has_json` the special tokens that a class has by default are left to the tokenizer.json,
+// but for BERT's and MPNet's.
+Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folder, bool has_json);
 
 // `content`, `single_word`, `lstrip`, `rstrip`, `normalized` and `special` of one token. Without `all_fields`, those that are
 // missing are false, but `normalized`, which is then the opposite of `special`.

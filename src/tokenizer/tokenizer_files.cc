@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "tokenizer/added_token_list.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/model_json.h"
+#include "tokenizer/piece_files.h"
 #include "tokenizer/tokenizer_config.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/utf8.h"
@@ -16,37 +17,6 @@ namespace inlay {
 namespace {
 
 constexpr uint64_t kMaxTokenizerBytes = 256U << 20;
-
-// Gives added tokens their ids as `tokenizers` does: a token of the vocabulary keeps its id, a new one takes the next free one.
-class AddedTokenList {
- public:
-  explicit AddedTokenList(const Model& model)
-      : vocabulary_(model.vocabulary()), next_id_(static_cast<int64_t>(model.token_count())) {}
-
-  Result<> add(AddedToken token, bool overrides) {
-    if (token.content.empty()) return {};
-    const auto [place, is_new] = places_.try_emplace(token.content, tokens_.size());
-    if (!is_new) {
-      AddedToken& known = tokens_[place->second];
-      token.id = known.id;
-      if (overrides) known = std::move(token);
-      return {};
-    }
-    const std::optional<int32_t> id = vocabulary_.id_of(token.content);
-    if (!id && next_id_ > INT32_MAX) return fail(ErrorCode::kTooLarge, "no id is left for the added token '{}'", token.content);
-    token.id = id ? *id : static_cast<int32_t>(next_id_++);
-    tokens_.push_back(std::move(token));
-    return {};
-  }
-
-  std::vector<AddedToken> take() { return std::move(tokens_); }
-
- private:
-  const Vocabulary& vocabulary_;
-  int64_t next_id_;
-  std::vector<AddedToken> tokens_;
-  std::unordered_map<std::string, size_t> places_;
-};
 
 Result<std::vector<AddedToken>> collect_added_tokens(const std::optional<Json>& json, const TokenizerConfig& config,
                                                      const Model& model) {
@@ -59,8 +29,7 @@ Result<std::vector<AddedToken>> collect_added_tokens(const std::optional<Json>& 
       TRY_VOID(list.add(std::move(token), true));
     }
   }
-  for (const AddedToken& token : config.overriding_tokens) TRY_VOID(list.add(token, true));
-  for (const AddedToken& token : config.special_tokens) TRY_VOID(list.add(token, false));
+  TRY_VOID(list.add_config(config));
   return list.take();
 }
 
@@ -80,6 +49,7 @@ Result<TokenizerParts> read_json_tokenizer(const std::filesystem::path& path, co
   parts.steps = TRY(read_text_steps(root.find("normalizer"), root.find("pre_tokenizer"), changes));
   parts.added_tokens = TRY(collect_added_tokens(root.find("added_tokens"), config, *parts.model));
   if (const std::optional<Json> post = root.find("post_processor")) parts.post_processor = TRY(read_post_processor(*post));
+  parts.decoder = TRY(TokenDecoder::read(root.find("decoder")));
   return parts;
 }
 
@@ -120,6 +90,7 @@ Result<TokenizerParts> read_text_tokenizer(const std::filesystem::path& path, To
   options.strip_accents = flags.strip_accents.value_or(flags.lowercase);
   options.lowercase_first = lowercase_first;
   TokenizerParts parts;
+  parts.decoder = TokenDecoder::word_piece();
   parts.steps = bert_text_steps(options);
   Vocabulary vocabulary = TRY(read_vocab_text(path));
   const int32_t cls = TRY(find_special(vocabulary, config.cls_token));
@@ -138,16 +109,29 @@ Result<TokenizerParts> read_text_tokenizer(const std::filesystem::path& path, To
 }  // namespace
 
 Result<TokenizerParts> read_tokenizer_files(const std::filesystem::path& folder, bool lowercase_first) {
-  TokenizerConfig config = TRY(read_tokenizer_config(folder));
-  const std::optional<int> model_max_length = config.model_max_length;
   std::error_code error;
+  const auto has = [&](std::string_view name) { return std::filesystem::exists(folder / name, error); };
+  const bool has_json = has("tokenizer.json");
+  TokenizerConfig config = TRY(read_tokenizer_config(folder, has_json));
+  const std::optional<int> model_max_length = config.model_max_length;
+  const std::filesystem::path sentencepiece = find_sentencepiece(folder);
   TokenizerParts parts;
-  if (std::filesystem::exists(folder / "tokenizer.json", error)) {
+  if (has_json) {
     parts = TRY(read_json_tokenizer(folder / "tokenizer.json", config, lowercase_first));
-  } else if (std::filesystem::exists(folder / "vocab.txt", error)) {
+  } else if (!sentencepiece.empty()) {
+    parts = TRY(read_sentencepiece_tokenizer(sentencepiece, config));
+  } else if (has("vocab.json") && has("merges.txt")) {
+    parts = TRY(read_merges_tokenizer(folder, config));
+  } else if (has("vocab.txt")) {
     parts = TRY(read_text_tokenizer(folder / "vocab.txt", std::move(config), lowercase_first));
   } else {
-    return fail(ErrorCode::kNotFound, "{}: found neither tokenizer.json nor vocab.txt", folder.string());
+    return fail(
+        ErrorCode::kNotFound,
+        "{}: found no tokenizer: neither tokenizer.json nor a sentencepiece model, vocab.json with merges.txt, or vocab.txt",
+        folder.string());
+  }
+  if (lowercase_first && !has_json && parts.word_piece == nullptr) {
+    parts.steps.normalizers.insert(parts.steps.normalizers.begin(), std::make_unique<LowercaseNormalizer>());
   }
   parts.model_max_length = model_max_length;
   return parts;

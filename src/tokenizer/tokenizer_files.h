@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/decoder.h"
 #include "tokenizer/model.h"
 #include "tokenizer/post_processor.h"
 #include "tokenizer/text_steps.h"
@@ -23,6 +24,7 @@ struct TokenizerParts {
   TextSteps steps;
   std::vector<AddedToken> added_tokens;  // contents are unique, ids are set
   PostProcessor post_processor;
+  TokenDecoder decoder;
   std::optional<int> model_max_length;
 };
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "tokenizer/small_tokenizer.h"
 
 namespace inlay {
@@ -105,10 +107,27 @@ std::string nested(int depth) {
   return std::string(static_cast<size_t>(depth), '[') + std::string(static_cast<size_t>(depth), ']');
 }
 
+constexpr const char* kSplit = R"({"type":"BertPreTokenizer"})";
+constexpr const char* kNormalizer =
+    R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true})";
+
+void expect_errors(std::span<const HostileCase> cases) {
+  for (const HostileCase& hostile : cases) {
+    std::string json = SmallTokenizer().json();
+    const size_t at = json.find(hostile.find);
+    ASSERT_NE(at, std::string::npos) << hostile.find;
+    json.replace(at, std::string_view(hostile.find).size(), hostile.replace);
+    const TestFolder folder;
+    folder.write("tokenizer.json", json);
+    const Result<Tokenizer> tokenizer = Tokenizer::load(folder.path());
+    ASSERT_FALSE(tokenizer.has_value()) << hostile.replace.substr(0, 80);
+    EXPECT_EQ(static_cast<int>(tokenizer.error().code), static_cast<int>(hostile.code)) << tokenizer.error().message;
+    EXPECT_THAT(tokenizer.error().message, HasSubstr(hostile.message)) << hostile.replace.substr(0, 80);
+  }
+}
+
 TEST(TokenizerFiles, HostileFilesAreErrorsThatNameTheField) {
   constexpr const char* kBert = R"({"type":"BertProcessing","sep":["[SEP]",3],"cls":["[CLS]",2]})";
-  constexpr const char* kNormalizer =
-      R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true})";
   using enum ErrorCode;
   const HostileCase cases[] = {
       {"\"[PAD]\":0", "\"[PAD]\":-1", kCorrupt, "model.vocab"},
@@ -151,18 +170,37 @@ TEST(TokenizerFiles, HostileFilesAreErrorsThatNameTheField) {
        kUnsupported, "post_processor"},
       {"}}", "}", kCorrupt, "tokenizer.json"},
   };
-  for (const HostileCase& hostile : cases) {
-    std::string json = SmallTokenizer().json();
-    const size_t at = json.find(hostile.find);
-    ASSERT_NE(at, std::string::npos) << hostile.find;
-    json.replace(at, std::string_view(hostile.find).size(), hostile.replace);
-    const TestFolder folder;
-    folder.write("tokenizer.json", json);
-    const Result<Tokenizer> tokenizer = Tokenizer::load(folder.path());
-    ASSERT_FALSE(tokenizer.has_value()) << hostile.replace.substr(0, 80);
-    EXPECT_EQ(static_cast<int>(tokenizer.error().code), static_cast<int>(hostile.code)) << tokenizer.error().message;
-    EXPECT_THAT(tokenizer.error().message, HasSubstr(hostile.message)) << hostile.replace.substr(0, 80);
-  }
+  expect_errors(cases);
+}
+
+TEST(TokenizerFiles, HostileStepsAreErrorsThatNameTheField) {
+  using enum ErrorCode;
+  const HostileCase cases[] = {
+      {kNormalizer, R"({"type":"Precompiled","precompiled_charsmap":"TQ="})", kCorrupt, "normalizer.precompiled_charsmap"},
+      {kNormalizer, R"({"type":"Precompiled","precompiled_charsmap":"////fwAA"})", kCorrupt, "normalizer.precompiled_charsmap"},
+      {kSplit, R"({"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated","invert":false})", kCorrupt,
+       "pre_tokenizer.pattern.Regex"},
+      {kSplit, R"({"type":"Split","pattern":{"Regex":"[a[b]]"},"behavior":"Isolated","invert":false})", kUnsupported,
+       "pre_tokenizer.pattern.Regex"},
+      {kSplit, R"({"type":"Split","pattern":{"String":""},"behavior":"Isolated","invert":false})", kUnsupported,
+       "pre_tokenizer.pattern.String"},
+      {kSplit, R"({"type":"Split","pattern":{"String":"a"},"behavior":"Sideways","invert":false})", kCorrupt,
+       "pre_tokenizer.behavior"},
+      {kSplit, R"({"type":"Metaspace","replacement":"ab"})", kCorrupt, "pre_tokenizer.replacement"},
+      {kSplit, R"({"type":"Metaspace","replacement":"a","prepend_scheme":"last"})", kCorrupt, "pre_tokenizer.prepend_scheme"},
+      {kSplit, R"({"type":"FixedLength","length":0})", kCorrupt, "pre_tokenizer.length"},
+  };
+  expect_errors(cases);
+}
+
+// Each step doubles the text.
+TEST(TokenizerFiles, ANormalizerThatGrowsWithoutEndIsAnErrorOfTheText) {
+  std::string steps;
+  for (int i = 0; i < 60; ++i) steps += R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"},)";
+  const SmallTokenizer small{.normalizer = R"({"type":"Sequence","normalizers":[)" + steps + R"({"type":"NFC"}]})"};
+  const Tokenizer tokenizer = small.load().value();
+  EXPECT_EQ(static_cast<int>(tokenizer.encode("banana", {}).error().code), static_cast<int>(ErrorCode::kTooLarge));
+  EXPECT_TRUE(tokenizer.encode("b", {}).has_value());
 }
 
 // Every prefix of a good file, and a good file with any one byte changed, loads or is an error.

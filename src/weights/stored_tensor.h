@@ -28,6 +28,7 @@ struct StoredTensor {
   std::vector<int64_t> strides = {};  // in elements; empty: row major
   uint64_t begin = 0;                 // bytes from the start of the file
   uint64_t end = 0;
+  size_t part = 0;  // 0: the file itself, else one of the files that it keeps its tensors in
 };
 
 // Bytes of a row-major tensor, or an error if the shape has a negative or too large size, more than kMaxStoredRank dimensions,

@@ -4,6 +4,7 @@
 
 #include "base/checksum.h"
 #include "weights/gguf.h"
+#include "weights/onnx.h"
 #include "weights/safetensors.h"
 #include "weights/torch_file.h"
 
@@ -20,14 +21,14 @@ uint64_t checksum_of(std::span<const std::byte> bytes) {
 uint64_t checksum_of(std::span<const StoredTensor> tensors) {
   std::string text;
   for (const StoredTensor& tensor : tensors) {
-    text += fmt::format("{} {} {} {} {} {}\n", tensor.name, tensor.dtype_text, fmt::join(tensor.shape, ","),
-                        fmt::join(tensor.strides, ","), tensor.begin, tensor.end);
+    text += fmt::format("{} {} {} {} {} {} {}\n", tensor.name, tensor.dtype_text, fmt::join(tensor.shape, ","),
+                        fmt::join(tensor.strides, ","), tensor.part, tensor.begin, tensor.end);
   }
   return checksum_of(std::as_bytes(std::span(text)));
 }
 
 Result<> read_safetensors(WeightFile& file) {
-  const std::span<const std::byte> bytes = file.map.bytes();
+  const std::span<const std::byte> bytes = file.parts[0].map.bytes();
   SafetensorsHeader header = TRY(read_safetensors_header(bytes, file.name));
   file.header_checksum = checksum_of(header.tensors.empty() ? bytes : bytes.first(header.tensors.front().begin));
   file.tensors.reserve(header.tensors.size());
@@ -42,20 +43,51 @@ Result<> read_safetensors(WeightFile& file) {
   return {};
 }
 
+// Number of the part `location`, which is opened if it isn't yet.
+Result<size_t> part_of(const std::filesystem::path& folder, const std::string& location, WeightFile& file) {
+  constexpr size_t kMaxParts = 4096;  // The kernel's default is 65530 maps for a process.
+  for (size_t part = 1; part < file.parts.size(); ++part) {
+    if (file.parts[part].name == location) return part;
+  }
+  if (file.parts.size() > kMaxParts) return fail(ErrorCode::kCorrupt, "{}: more than {} external files", file.name, kMaxParts);
+  file.parts.push_back(
+      {location, TRY(MappedFile::open(folder / location).map_error(within(fmt::format("{} names {}", file.name, location))))});
+  return file.parts.size() - 1;
+}
+
+Result<> read_onnx_parts(const std::filesystem::path& folder, WeightFile& file) {
+  std::vector<OnnxTensor> tensors = TRY(read_onnx(file.parts[0].map.bytes(), file.name));
+  for (OnnxTensor& tensor : tensors) {
+    if (!tensor.location.empty()) {
+      tensor.stored.part = TRY(part_of(folder, tensor.location, file));
+      const uint64_t size = file.parts[tensor.stored.part].map.bytes().size();
+      if (tensor.stored.end > size) {
+        return fail(ErrorCode::kCorrupt, "{}: tensor '{}' ends at byte {} of {}, which has {}; truncated?", file.name,
+                    tensor.stored.name, tensor.stored.end, tensor.location, size);
+      }
+    }
+    file.tensors.push_back(std::move(tensor.stored));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<WeightFile> open_weight_file(const std::filesystem::path& folder, const std::string& name) {
-  WeightFile file = {name, TRY(MappedFile::open(folder / name)), {}, 0};
+  WeightFile file = {.name = name, .parts = {}, .tensors = {}};
+  file.parts.push_back({name, TRY(MappedFile::open(folder / name))});
   if (name.ends_with(".safetensors")) {
     TRY_VOID(read_safetensors(file));
     return file;
   }
   if (name.ends_with(".gguf")) {
-    GgufFile gguf = TRY(read_gguf(file.map.bytes(), name));
+    GgufFile gguf = TRY(read_gguf(file.parts[0].map.bytes(), name));
     TRY_VOID(rename_gguf_tensors(gguf, name));
     file.tensors = std::move(gguf.tensors);
+  } else if (name.ends_with(".onnx")) {
+    TRY_VOID(read_onnx_parts((folder / name).parent_path(), file));
   } else {
-    file.tensors = TRY(read_torch_file(file.map.bytes(), name));
+    file.tensors = TRY(read_torch_file(file.parts[0].map.bytes(), name));
   }
   file.header_checksum = checksum_of(file.tensors);
   return file;

@@ -11,15 +11,21 @@
 
 namespace inlay {
 
-struct WeightFile {
-  std::string name;  // for messages: as it was asked for
+// A part of a file of weights that lies in a file of its own.
+struct WeightPart {
+  std::string name;
   MappedFile map;
+};
+
+struct WeightFile {
+  std::string name;               // for messages: as it was asked for
+  std::vector<WeightPart> parts;  // the file itself first
   std::vector<StoredTensor> tensors;
   uint64_t header_checksum = 0;  // changes whenever the table of contents does
 };
 
-// Maps `folder / name` and reads its table of contents, in the format that its suffix says: .safetensors, .gguf, else torch's.
-// Nothing large is allocated before it has been checked; errors begin with `name`.
+// Maps `folder / name` and reads its table of contents, in the format that its suffix says: .safetensors, .gguf, .onnx, else
+// torch's. Nothing large is allocated before it has been checked; errors begin with `name`.
 Result<WeightFile> open_weight_file(const std::filesystem::path& folder, const std::string& name);
 
 }  // namespace inlay

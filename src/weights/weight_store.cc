@@ -19,9 +19,11 @@ struct Source {
   const char* single;
   const char* suffix;  // of shards
 };
-constexpr std::array<Source, 3> kSources = {{
+constexpr std::array<Source, 5> kSources = {{
     {"model.safetensors.index.json", "model.safetensors", ".safetensors"},
     {"pytorch_model.bin.index.json", "pytorch_model.bin", ".bin"},
+    {nullptr, "model.onnx", nullptr},
+    {nullptr, "onnx/model.onnx", nullptr},
     {nullptr, "model.gguf", nullptr},
 }};
 
@@ -45,10 +47,11 @@ bool has_file(const std::filesystem::path& path) {
 tl::unexpected<Error> no_weights(const std::filesystem::path& folder) {
   for (const char* other : {"tf_model.h5", "flax_model.msgpack", "rust_model.ot", "openvino/openvino_model.bin"}) {
     if (!has_file(folder / other)) continue;
-    return fail(ErrorCode::kUnsupported,
-                "{}: the weights are in {}, and only safetensors files and pytorch_model.bin are read; convert them, for "
-                "instance with save_pretrained of transformers",
-                folder.string(), other);
+    return fail(
+        ErrorCode::kUnsupported,
+        "{}: the weights are in {}, and only safetensors, pytorch_model.bin, ONNX and GGUF files are read; convert them, "
+        "for instance with save_pretrained of transformers",
+        folder.string(), other);
   }
   std::string wanted;
   for (const Source& source : kSources) wanted += fmt::format("{}{}", wanted.empty() ? "" : ", ", source.single);
@@ -66,6 +69,15 @@ struct WeightStore::Impl {
   Result<> add_source(const std::filesystem::path& folder, const Source& source);
   // Maps one file and adds its tensors: all of them, or those in `wanted`, each of which must be there.
   Result<> add_file(const std::filesystem::path& folder, const std::string& file, const std::vector<std::string>* wanted);
+
+  // All mapped files.
+  std::vector<const WeightPart*> parts() const {
+    std::vector<const WeightPart*> result;
+    for (const WeightFile& shard : shards) {
+      for (const WeightPart& part : shard.parts) result.push_back(&part);
+    }
+    return result;
+  }
 
   const Slot* slot(std::string_view name) const {
     const auto found = slots.find(name);
@@ -85,7 +97,7 @@ void WeightStore::Impl::add_tensor(StoredTensor tensor) {
   slot.view.dtype = tensor.dtype.value_or(DType::kU8);
   slot.view.shape = std::move(tensor.shape);
   slot.view.strides = std::move(tensor.strides);
-  slot.view.bytes = shards.back().map.bytes().subspan(tensor.begin, tensor.end - tensor.begin);
+  slot.view.bytes = shards.back().parts[tensor.part].map.bytes().subspan(tensor.begin, tensor.end - tensor.begin);
   total_bytes += slot.view.bytes.size();
   slots.insert_or_assign(std::move(tensor.name), std::move(slot));
 }
@@ -181,32 +193,35 @@ void WeightStore::release(std::string_view name) const {
 }
 
 void WeightStore::release(std::span<const std::byte> bytes) const {
-  for (const WeightFile& shard : impl_->shards) {
-    const std::span<const std::byte> file = shard.map.bytes();
+  for (const WeightPart* part : impl_->parts()) {
+    const std::span<const std::byte> file = part->map.bytes();
     const bool is_inside = std::less_equal<>()(file.data(), bytes.data()) &&
                            std::less_equal<>()(bytes.data() + bytes.size(), file.data() + file.size());
-    if (is_inside) return shard.map.release(static_cast<size_t>(bytes.data() - file.data()), bytes.size());
+    if (is_inside) return part->map.release(static_cast<size_t>(bytes.data() - file.data()), bytes.size());
   }
 }
 
 void WeightStore::release_all() const {
-  for (const WeightFile& shard : impl_->shards) shard.map.release_all();
+  for (const WeightPart* part : impl_->parts()) part->map.release_all();
 }
 
 std::string WeightStore::identity() const {
   std::string text;
   for (const WeightFile& shard : impl_->shards) {
-    const FileStamp& stamp = shard.map.stamp();
-    text += fmt::format("file {}: {} bytes, modified {}, changed {}, header {:016x}\n", shard.name, stamp.size,
-                        stamp.modified_ns, stamp.changed_ns, shard.header_checksum);
+    for (const WeightPart& part : shard.parts) {
+      const FileStamp& stamp = part.map.stamp();
+      text += fmt::format("file {}: {} bytes, modified {}, changed {}, header {:016x}\n", part.name, stamp.size,
+                          stamp.modified_ns, stamp.changed_ns, shard.header_checksum);
+    }
   }
   return text;
 }
 
 bool WeightStore::is_settled() const {
   const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
-  return std::all_of(impl_->shards.begin(), impl_->shards.end(),
-                     [now](const WeightFile& shard) { return shard.map.stamp().changed_ns + kCoarsestClockNs < now.count(); });
+  const std::vector<const WeightPart*> parts = impl_->parts();
+  return std::all_of(parts.begin(), parts.end(),
+                     [now](const WeightPart* part) { return part->map.stamp().changed_ns + kCoarsestClockNs < now.count(); });
 }
 
 }  // namespace inlay

@@ -16,13 +16,13 @@ namespace inlay {
 // Immutable after opening, so any thread may read. Views are valid while the store lives.
 class WeightStore {
  public:
-  // Opens model.safetensors, or else pytorch_model.bin, or else model.gguf. Where an index lies beside
+  // Opens model.safetensors, or else pytorch_model.bin, model.onnx, onnx/model.onnx or model.gguf. Where an index lies beside
   // (model.safetensors.index.json, pytorch_model.bin.index.json), the shards that it names are opened instead; then no other
   // file is looked at, and of a tensor that lies in two shards the one is taken that the index names. Every table of contents
   // is checked before anything is allocated for it; a file that contradicts itself is kCorrupt, with file and field. A folder
   // with weights in another format only is kUnsupported.
   static Result<WeightStore> open(const std::filesystem::path& folder);
-  // Opens one file of weights, such as a module's or a head's: .safetensors, .gguf, or what torch.save wrote (.bin, .pt,
+  // Opens one file of weights, such as a module's or a head's: .safetensors, .gguf, .onnx, or what torch.save wrote (.bin, .pt,
   // .pth).
   static Result<WeightStore> open_file(const std::filesystem::path& file);
 

@@ -57,3 +57,8 @@ def test_prompts(inlay, golden, tiny):
 def test_a_bad_row_is_named(inlay, tiny):
     done = inlay("tokenize", "--model", tiny, stdin='{"text": "a"}\n{"text": 1}\n')
     assert done.code == 2 and "line 2: text: found an integer" in done.err
+
+
+def test_decode(inlay, tiny, reference):
+    ids = reference.encode(TEXTS[1]).ids
+    assert inlay("tokenize", "--model", tiny, "--decode", *map(str, ids)).rows() == [{"text": reference.decode(ids, skip_special_tokens=False)}]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the small tokenizers of tests/data/tokenizers: one of each kind that embedding models come with.
 
-    python3 tests/tokenizer/make_tokenizers.py TEXTS.jsonl...     # needs: pip install tokenizers==0.23.3 sentencepiece
+    python3 tests/tokenizer/make_tokenizers.py TEXTS.jsonl...     # needs: pip install tokenizers==0.23.3 sentencepiece transformers
 
 The texts are any JSON lines with a "text" field, best in several languages. What is written is committed; test_small_models.py
 compares on it with the reference, which it asks at test time.
@@ -15,7 +15,7 @@ import unicodedata
 
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2 as proto
-import tokenizers
+import transformers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 OUT = pathlib.Path(__file__).resolve().parents[1] / "data/tokenizers"
@@ -95,6 +95,7 @@ def sentencepiece_model(texts, name, model_type, size, **options):
         data = pathlib.Path(f"{scratch}/m.model").read_bytes()
     model = proto.ModelProto.FromString(data)
     model.trainer_spec.ClearField("input")
+    model.trainer_spec.ClearField("model_prefix")
     model.normalizer_spec.ClearField("normalization_rule_tsv")
     return folder, model
 
@@ -127,7 +128,11 @@ def unigram_models(texts):
 def sentencepiece_bpe_models(texts):
     folder, model = sentencepiece_model(texts, "llama-files", "bpe", 1100, byte_fallback=True, character_coverage=0.98, split_digits=True)
     (folder / "tokenizer.model").write_bytes(model.SerializeToString())
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer", "add_bos_token": true, "add_eos_token": true}\n')
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer", "legacy": false, "add_bos_token": true, "add_eos_token": true}\n')
+    # What transformers, which makes a tokenizer of the file by rules of its own, makes of some texts.
+    reference = transformers.AutoTokenizer.from_pretrained(folder)
+    cases = [text[:120] for text in texts[::40]] + ["", " ", "a  b\n\tc", "12345", "</s>x <s>", "▁▁a", "Ａé\u0301😀", "<0x41> <unk>"]
+    (folder / "expected.json").write_text(json.dumps([{"text": text, "ids": reference(text).input_ids} for text in cases], ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def other_models(texts):

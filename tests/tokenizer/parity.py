@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("INLAY_BINARY", ROOT / "build/release/inlay")).parent / "tokenizer_parity"
 SHARED = pathlib.Path(os.environ.get("INLAY_SHARED", ROOT.parent / "shared"))
 LANGUAGES = "en de fr ru ja zh".split()
-PAIR, PLAIN, LEFT, NONE, ESCAPE = 1, 2, 4, 8, 16
+PAIR, PLAIN, LEFT, NONE, ESCAPE, ONLY_FIRST, ONLY_SECOND = 1, 2, 4, 8, 16, 32, 64
 LONG = 1 << 30
 
 
@@ -46,6 +46,20 @@ def encode(folder, requests):
         answers.append((ids, types, bool(flags & 1)))
     assert at == len(out)
     return answers
+
+
+def decode(folder, requests):
+    """Texts of [(ids, skip special tokens)], None where decoding failed."""
+    data = b"".join(struct.pack(f"<BI{len(ids)}i", skip, len(ids), *ids) for ids, skip in requests)
+    out = subprocess.run([PROGRAM, folder, "--decode"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    texts, at = [], 0
+    for _ in requests:
+        (size,) = struct.unpack_from("<i", out, at)
+        at += 4
+        texts.append(None if size < 0 else out[at:at + size].decode())
+        at += max(size, 0)
+    assert at == len(out)
+    return texts
 
 
 def read_rows(language):

@@ -1,10 +1,13 @@
 // Encodes texts for test_parity.py and bench/tokenizer_speed.py, which compare with PyPI's `tokenizers`.
 //
 //   tokenizer_parity FOLDER < requests > answers
+//   tokenizer_parity FOLDER --decode < requests > answers
 //   tokenizer_parity FOLDER --time N < requests     encodes all of them N times, prints {"seconds": of one round, "bytes": ...}
 //
 // A request is little-endian: u8 flags, i32 max_length, u32 size, the text, and for a pair u32 size and the second text. An
 // answer: i32 number of ids, -1 for an error; u8 flags (1 truncated, 2 with types); i32 ids; i32 types if there are any.
+// To decode, a request is u8 whether special tokens are skipped, u32 number of ids, i32 ids; an answer is i32 size, -1 for an
+// error, and the text.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -24,6 +27,8 @@ constexpr uint8_t kPlain = 2;  // without special tokens
 constexpr uint8_t kLeft = 4;
 constexpr uint8_t kNone = 8;
 constexpr uint8_t kEscape = 16;
+constexpr uint8_t kOnlyFirst = 32;
+constexpr uint8_t kOnlySecond = 64;
 
 struct Request {
   bool is_pair = false;
@@ -69,6 +74,8 @@ std::vector<Request> parse(std::string_view input) {
     request.options.escape_special_tokens = (flags & kEscape) != 0;
     if ((flags & kLeft) != 0) request.options.truncation = inlay::TruncationSide::kLeft;
     if ((flags & kNone) != 0) request.options.truncation = inlay::TruncationSide::kNone;
+    if ((flags & kOnlyFirst) != 0) request.options.pair_truncation = inlay::PairTruncation::kOnlyFirst;
+    if ((flags & kOnlySecond) != 0) request.options.pair_truncation = inlay::PairTruncation::kOnlySecond;
     request.first = take_text(input);
     if (request.is_pair) request.second = take_text(input);
     requests.push_back(request);
@@ -94,6 +101,18 @@ void answer(const inlay::Tokenizer& tokenizer, const std::vector<Request>& reque
     put(&flags, sizeof flags);
     put(encoding->ids.data(), encoding->ids.size() * sizeof(int32_t));
     put(encoding->type_ids.data(), encoding->type_ids.size() * sizeof(int32_t));
+  }
+}
+
+void decode(const inlay::Tokenizer& tokenizer, std::string_view input) {
+  while (!input.empty()) {
+    const bool skips_special = take<uint8_t>(input) != 0;
+    std::vector<int32_t> ids(take<uint32_t>(input));
+    for (int32_t& id : ids) id = take<int32_t>(input);
+    const inlay::Result<std::string> text = tokenizer.decode(ids, skips_special);
+    const int32_t size = text ? static_cast<int32_t>(text->size()) : -1;
+    put(&size, sizeof size);
+    if (text) put(text->data(), text->size());
   }
 }
 
@@ -125,6 +144,10 @@ int main(int argc, char** argv) {
     return 1;
   }
   const std::string input = read_all(stdin);
+  if (argc >= 3 && std::string_view(argv[2]) == "--decode") {
+    decode(*tokenizer, input);
+    return 0;
+  }
   const std::vector<Request> requests = parse(input);
   if (argc >= 4 && std::string_view(argv[2]) == "--time") {
     time_rounds(*tokenizer, requests, std::atoi(argv[3]));
