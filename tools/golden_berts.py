@@ -259,8 +259,10 @@ def write_jina_v3_task(folder: Path) -> None:
 
 
 class AlibiAttention(torch.nn.Module):
-    def __init__(self, hidden: int, heads: int):
+    def __init__(self, hidden: int, heads: int, is_for_code: bool):
         super().__init__()
+        norm = (lambda: torch.nn.LayerNorm(hidden, eps=1e-12)) if is_for_code else torch.nn.Identity
+        self.layer_norm_q, self.layer_norm_k = norm(), norm()
         self.query, self.key, self.value = (torch.nn.Linear(hidden, hidden) for _ in range(3))
         self.heads = heads
 
@@ -273,7 +275,8 @@ class AlibiAttention(torch.nn.Module):
 
     def forward(self, x):
         length, hidden = x.shape
-        q, k, v = (f(x).view(length, self.heads, -1).transpose(0, 1) for f in (self.query, self.key, self.value))
+        parts = self.layer_norm_q(self.query(x)), self.layer_norm_k(self.key(x)), self.value(x)
+        q, k, v = (part.view(length, self.heads, -1).transpose(0, 1) for part in parts)
         distance = (torch.arange(length)[:, None] - torch.arange(length)[None, :]).abs()
         scores = q @ k.transpose(1, 2) / (hidden // self.heads) ** 0.5
         scores = scores - torch.tensor(self.slopes(), dtype=x.dtype)[:, None, None] * distance
@@ -283,8 +286,9 @@ class AlibiAttention(torch.nn.Module):
 class JinaBert(torch.nn.Module):
     """jina-embeddings-v2 from the formulas; module names give those of the hub's tensors."""
 
-    def __init__(self, vocabulary: int, hidden: int, heads: int, wide: int, layers: int):
+    def __init__(self, vocabulary: int, hidden: int, heads: int, wide: int, layers: int, is_for_code: bool = False):
         super().__init__()
+        self.is_for_code = is_for_code
         module, norm = torch.nn.Module, torch.nn.LayerNorm
         self.embeddings = module()
         self.embeddings.word_embeddings = torch.nn.Embedding(vocabulary, hidden)
@@ -295,14 +299,18 @@ class JinaBert(torch.nn.Module):
         for _ in range(layers):
             layer = module()
             layer.attention = module()
-            layer.attention.self = AlibiAttention(hidden, heads)
+            layer.attention.self = AlibiAttention(hidden, heads, is_for_code)
             layer.attention.output = module()
             layer.attention.output.dense = torch.nn.Linear(hidden, hidden)
             layer.attention.output.LayerNorm = norm(hidden, eps=1e-12)
             layer.mlp = module()
-            layer.mlp.gated_layers = torch.nn.Linear(hidden, 2 * wide, bias=False)
-            layer.mlp.wo = torch.nn.Linear(wide, hidden)
-            layer.mlp.layernorm = norm(hidden, eps=1e-12)
+            up, down = ("up_gated_layer", "down_layer") if is_for_code else ("gated_layers", "wo")
+            setattr(layer.mlp, up, torch.nn.Linear(hidden, 2 * wide, bias=False))
+            setattr(layer.mlp, down, torch.nn.Linear(wide, hidden))
+            if is_for_code:
+                layer.layer_norm_1, layer.layer_norm_2 = norm(hidden, eps=1e-12), norm(hidden, eps=1e-12)
+            else:
+                layer.mlp.layernorm = norm(hidden, eps=1e-12)
             self.encoder.layer.append(layer)
 
     def forward(self, ids):
@@ -310,16 +318,19 @@ class JinaBert(torch.nn.Module):
         x = table.LayerNorm(table.word_embeddings(ids[0]) + table.token_type_embeddings(torch.zeros_like(ids[0])))
         for layer in self.encoder.layer:
             out = layer.attention.output
-            x = out.LayerNorm(out.dense(layer.attention.self(x)) + x)
-            active, factor = layer.mlp.gated_layers(x).chunk(2, -1)
-            x = layer.mlp.layernorm(layer.mlp.wo(torch.nn.functional.gelu(active) * factor) + x)
+            y = out.LayerNorm(out.dense(layer.attention.self(x)) + x)
+            if self.is_for_code:
+                x = layer.layer_norm_1(y + x)
+                factor, active = layer.mlp.up_gated_layer(x).chunk(2, -1)
+                x = layer.layer_norm_2(layer.mlp.down_layer(torch.nn.functional.gelu(active) * factor) + x)
+                continue
+            active, factor = layer.mlp.gated_layers(y).chunk(2, -1)
+            x = layer.mlp.layernorm(layer.mlp.wo(torch.nn.functional.gelu(active) * factor) + y)
         return x
 
 
-def write_jina_bert(folder: Path) -> None:
-    """jina-embeddings-v2: ALiBi with 6 heads, which is no power of two; geglu."""
-    model = randomise(JinaBert(VOCABULARY, 42, 6, 58, 3), 127)
-    written = bert_sizes(hidden_size=42, num_attention_heads=6, intermediate_size=58) | {
+def write_jina_bert_folder(folder: Path, model: JinaBert, hidden: int, heads: int) -> None:
+    written = bert_sizes(hidden_size=hidden, num_attention_heads=heads, intermediate_size=58) | {
         "model_type": "bert", "architectures": ["JinaBertForMaskedLM"], "position_embedding_type": "alibi",
         "feed_forward_type": "geglu", "layer_norm_eps": 1e-12, "emb_pooler": "mean", "hidden_act": "gelu",
         "auto_map": {"AutoModel": "jinaai/jina-bert-implementation--modeling_bert.JinaBertModel"},
@@ -328,6 +339,16 @@ def write_jina_bert(folder: Path) -> None:
     golden = Golden(folder, "mean", 170)
     golden.write_model(written, tensors_of(model))
     golden.write(model, model)
+
+
+def write_jina_bert(folder: Path) -> None:
+    """jina-embeddings-v2: ALiBi with 6 heads, which is no power of two; geglu."""
+    write_jina_bert_folder(folder, randomise(JinaBert(VOCABULARY, 42, 6, 58, 3), 127), 42, 6)
+
+
+def write_jina_bert_code(folder: Path) -> None:
+    """jina-embeddings-v2-base-code: norms of whole queries and keys, what attention reads added twice, gate last."""
+    write_jina_bert_folder(folder, randomise(JinaBert(VOCABULARY, 44, 4, 58, 3, is_for_code=True), 128), 44, 4)
 
 
 def write_deberta(folder: Path) -> None:

@@ -32,6 +32,7 @@ WRITERS = {
     "jina-v3-tiny": golden_berts.write_jina_v3,
     "jina-v3-task": golden_berts.write_jina_v3_task,
     "jina-bert-tiny": golden_berts.write_jina_bert,
+    "jina-bert-code": golden_berts.write_jina_bert_code,
     "deberta-v3-tiny": golden_berts.write_deberta,
     "deberta-v2-tiny": golden_berts.write_deberta_v2,
 }

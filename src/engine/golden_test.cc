@@ -82,6 +82,8 @@ TEST_P(Golden, Float32EqualsTheReference) {
 // The weights of these models are scaled up, so that they are far more sensitive than trained ones.
 TEST_P(Golden, SmallerPrecisionsStayClose) {
   for (const std::string& name : golden_names()) {
+    // The other families are made of the same kernels, and the table in use runs them all.
+    if (GetParam() != &kernels() && !name.starts_with("bert-")) continue;
     expect_cosine(name, Precision::kBFloat16, 0.99);
     expect_cosine(name, Precision::kFloat16, 0.9999);
     expect_cosine(name, Precision::kInt8, 0.97);

@@ -1,5 +1,5 @@
 // JinaBert v2: BERT with ALiBi in place of positions, and a gated feed-forward block.
-// Source: jinaai's jina-bert-implementation; Press et al. 2021.
+// Source: jinaai's jina-bert-implementation and jina-bert-v2-qk-post-norm; Press et al. 2021.
 #include "model/biased_bert.h"
 #include "model/config_fields.h"
 #include "model/transformer.h"
@@ -18,6 +18,24 @@ Result<TransformerLayer> load_layer(const EncoderConfig& config, const WeightPac
   layer.up = TRY(packer.linear({LinearPart{prefix + "mlp.gated_layers", 2 * config.intermediate_size, false}}, hidden));
   layer.down = TRY(packer.linear({prefix + "mlp.wo"}, hidden, config.intermediate_size));
   layer.feed_sum = TRY(packer.norm(prefix + "mlp.layernorm", hidden, config.layer_norm_eps));
+  return layer;
+}
+
+// The model for code: norms of queries and keys, what a block reads is added twice, and the halves of the gate are exchanged.
+Result<TransformerLayer> load_code_layer(const EncoderConfig& config, const WeightPacker& packer, const std::string& prefix) {
+  const int hidden = config.hidden_size;
+  const float eps = config.layer_norm_eps;
+  const std::string self = prefix + "attention.self.";
+  TransformerLayer layer;
+  layer.qkv = TRY(packer.linear({self + "query", self + "key", self + "value"}, hidden, hidden));
+  layer.query_norm = TRY(packer.norm(self + "layer_norm_q", hidden, eps));
+  layer.key_norm = TRY(packer.norm(self + "layer_norm_k", hidden, eps));
+  layer.output = TRY(packer.linear({prefix + "attention.output.dense"}, hidden, hidden));
+  layer.attention_sum = TRY(packer.norm(prefix + "attention.output.LayerNorm", hidden, eps));
+  layer.second_sum = TRY(packer.norm(prefix + "layer_norm_1", hidden, eps));
+  layer.up = TRY(packer.linear({LinearPart{prefix + "mlp.up_gated_layer", 2 * config.intermediate_size, false}}, hidden));
+  layer.down = TRY(packer.linear({prefix + "mlp.down_layer"}, hidden, config.intermediate_size));
+  layer.feed_sum = TRY(packer.norm(prefix + "layer_norm_2", hidden, eps));
   return layer;
 }
 
@@ -40,11 +58,7 @@ Result<> read_jina_bert_config(const Json& config, EncoderConfig& encoder, std::
 Result<std::unique_ptr<Encoder>> load_jina_bert(const EncoderConfig& config, const WeightStore& store, const LoadPlan& plan,
                                                 Team& team) {
   const NamedWeights weights = TRY(NamedWeights::match(store, "embeddings.word_embeddings.weight"));
-  const std::string extra = weights.full_name("encoder.layer.0.attention.self.layer_norm_q.weight");
-  if (store.contains(extra)) {
-    return fail(ErrorCode::kUnsupported, "{}: tensor '{}': JinaBert with norms of queries and keys is not supported",
-                store.file_of(extra), extra);
-  }
+  const bool is_for_code = store.contains(weights.full_name("encoder.layer.0.attention.self.layer_norm_q.weight"));
   const WeightPacker packer(weights, plan, team);
   const int hidden = config.hidden_size;
   TransformerParts parts;
@@ -54,12 +68,15 @@ Result<std::unique_ptr<Encoder>> load_jina_bert(const EncoderConfig& config, con
   }
   parts.embedding_norm = TRY(packer.norm("embeddings.LayerNorm", hidden, config.layer_norm_eps));
   for (int i = 0; i < config.layers; ++i) {
-    parts.layers.push_back(TRY(load_layer(config, packer, fmt::format("encoder.layer.{}.", i))));
+    const std::string prefix = fmt::format("encoder.layer.{}.", i);
+    parts.layers.push_back(TRY((is_for_code ? load_code_layer : load_layer)(config, packer, prefix)));
   }
   parts.bias = TRY(DistanceBias::make(config.heads, config.max_positions, [&config](int head, int distance) {
     return -alibi_slope(head, config.heads) * static_cast<float>(distance < 0 ? -distance : distance);
   }));
-  return make_transformer(config, plan.compute, std::move(parts));
+  EncoderConfig used = config;
+  used.transformer.activates_first = !is_for_code;
+  return make_transformer(used, plan.compute, std::move(parts));
 }
 
 }  // namespace inlay

@@ -20,6 +20,7 @@ class Transformer final : public Encoder {
   using Layer = TransformerLayer;
   bool is_rotary() const { return t_.rope.has_value(); }
   bool changes_qkv() const { return is_rotary() || parts_.layers.front().query_norm.exists(); }
+  bool adds_twice() const { return parts_.layers.front().second_sum.exists(); }
   bool is_disentangled() const { return parts_.layers.front().disentangled != nullptr; }
   bool bf16_attention() const { return plan_.bf16_attention && !is_disentangled(); }
   EncoderSizes::Qkv qkv_form() const {
@@ -35,6 +36,9 @@ class Transformer final : public Encoder {
   void leave(const Share& share, const NormWeights& norm, int tokens, Workspace& workspace) const;
   void attend(const Share& share, const PackedBatch& batch, const Layer& layer, Workspace& workspace) const;
   void turn(const Share& share, const PackedBatch& batch, const Layer& layer, Workspace& workspace) const;
+  void keep(const Share& share, int tokens, Workspace& workspace) const;
+  void add_kept(const Share& share, const NormWeights& norm, int tokens, Workspace& workspace) const;
+  void normalise_heads(const NormWeights& norm, int heads, float* x) const;
   void turn_row(const Layer& layer, const float* angles, int half, float* row) const;
   Operand run_attention(const Share& share, const PackedBatch& batch, const Layer& layer, Workspace& workspace) const;
   void feed(const Share& share, int tokens, const Layer& layer, Workspace& workspace) const;
@@ -62,7 +66,7 @@ EncoderSizes Transformer::sizes() const {
           .kv_heads = t_.kv_heads,
           .head_dim = t_.head_dim,
           .is_gated = t_.is_gated,
-          .is_pre_norm = parts_.layers.front().feed_input.exists(),
+          .is_pre_norm = parts_.layers.front().feed_input.exists() || adds_twice(),
           .qkv = qkv_form()};
 }
 
@@ -133,6 +137,7 @@ void Transformer::leave(const Share& share, const NormWeights& norm, int tokens,
 void Transformer::attend(const Share& share, const PackedBatch& batch, const Layer& layer, Workspace& workspace) const {
   const Kernels& kernels = *plan_.kernels;
   const int tokens = batch.tokens();
+  if (layer.second_sum.exists()) keep(share, tokens, workspace);
   const Operand input = enter(share, layer.attention_input, tokens, workspace);
   linear(kernels, share,
          {.weights = layer.qkv,
@@ -151,6 +156,25 @@ void Transformer::attend(const Share& share, const PackedBatch& batch, const Lay
               {.weights = layer.output, .result_norm = layer.attention_result, .input = context, .begin = 0, .rows = tokens},
               workspace);
   leave(share, layer.attention_sum, tokens, workspace);
+  if (layer.second_sum.exists()) add_kept(share, layer.second_sum, tokens, workspace);
+}
+
+// What the block reads, in the memory that pre-norm encoders have for other things.
+void Transformer::keep(const Share& share, int tokens, Workspace& workspace) const {
+  const Share::Range part = share.part_of(tokens);
+  for (int row = part.begin; row < part.end; ++row) {
+    std::copy_n(workspace.hidden().row(row), config_.hidden_size, workspace.normed().row(row));
+  }
+}
+
+void Transformer::add_kept(const Share& share, const NormWeights& norm, int tokens, Workspace& workspace) const {
+  const Share::Range part = share.part_of(tokens);
+  for (int row = part.begin; row < part.end; ++row) {
+    const float* kept = workspace.normed().row(row);
+    float* x = workspace.hidden().row(row);
+    for (int c = 0; c < config_.hidden_size; ++c) x[c] += kept[c];
+  }
+  leave(share, norm, tokens, workspace);
 }
 
 // Norms and rotary positions of queries and keys, and q, k and v in the form that attention reads.
@@ -188,8 +212,9 @@ void Transformer::turn(const Share& share, const PackedBatch& batch, const Layer
   }
 }
 
-void Transformer::turn_row(const Layer& layer, const float* angles, int half, float* row) const {
-  const auto normalise_heads = [&](const NormWeights& norm, float* x, int heads) {
+void Transformer::normalise_heads(const NormWeights& norm, int heads, float* x) const {
+  const int columns = heads * t_.head_dim;
+  if (norm.is_rms) {
     RmsNormArgs args;
     args.x = args.y = x;
     args.x_stride = args.y_stride = t_.head_dim;
@@ -198,11 +223,21 @@ void Transformer::turn_row(const Layer& layer, const float* angles, int half, fl
     args.columns = args.padded = t_.head_dim;
     args.eps = norm.eps;
     plan_.kernels->rms_norm(args);
-  };
+    return;
+  }
+  // A layer norm writes whole vectors, and other numbers follow these.
+  std::vector<float> row(round_up(static_cast<size_t>(columns), 64));
+  std::copy_n(x, columns, row.begin());
+  plan_.kernels->layer_norm({row.data(), row.data(), static_cast<int64_t>(row.size()), norm.gamma.as<float>(),
+                             norm.beta.as<float>(), 1, columns, norm.eps});
+  std::copy_n(row.begin(), columns, x);
+}
+
+void Transformer::turn_row(const Layer& layer, const float* angles, int half, float* row) const {
   float* keys = row + static_cast<int64_t>(config_.heads) * t_.head_dim;
   if (layer.query_norm.exists()) {
-    normalise_heads(layer.query_norm, row, config_.heads);
-    normalise_heads(layer.key_norm, keys, t_.kv_heads);
+    normalise_heads(layer.query_norm, config_.heads, row);
+    normalise_heads(layer.key_norm, t_.kv_heads, keys);
   }
   if (angles == nullptr) return;
   plan_.kernels->rotate({row, t_.head_dim, config_.heads + t_.kv_heads, half, angles, angles + half});

@@ -18,11 +18,12 @@ namespace inlay {
 struct TransformerLayer {
   NormWeights attention_input;  // before the block, in pre-norm encoders
   PackedLinear qkv;
-  NormWeights query_norm, key_norm;            // of each head
+  NormWeights query_norm, key_norm;            // of each head, or layer norms of all heads together
   std::unique_ptr<Disentangled> disentangled;  // null: plain attention
   PackedLinear output;
   NormWeights attention_result;  // of what the block adds
   NormWeights attention_sum;     // after the sum, in post-norm encoders
+  NormWeights second_sum;        // what the block read is added once more, and this is the norm after that
   NormWeights feed_input;
   PackedLinear up;
   PackedLinear down;
