@@ -286,9 +286,23 @@ def make_colbert(folder: Path, plain: list[str]) -> None:
     write_items(folder.parent / "heads.json", 48, items)
 
 
+def make_bge(folder: Path) -> None:
+    """The heads of bge-m3 as torch saves them, and once more as safetensors."""
+    generator = torch.Generator().manual_seed(11)
+    for stem, rows in (("sparse_linear", 1), ("colbert_linear", 44)):
+        linear = torch.nn.Linear(44, rows)
+        with torch.no_grad():
+            for parameter in linear.parameters():
+                parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
+        torch.save(linear.state_dict(), folder / f"{stem}.pt")
+        save_file({key: value.clone() for key, value in linear.state_dict().items()}, folder / f"{stem}.safetensors")
+
+
 def make(name: str, folder: Path, plain: list[str]) -> None:
     """`plain` is the vocabulary of the BERT goldens."""
     if name == "colbert":
         make_colbert(folder, plain)
+    elif name == "bge":
+        make_bge(folder)
     else:
         make_family(name, folder, plain)
