@@ -36,6 +36,7 @@ tsan:            ## unit tests under the thread sanitizer
 golden:          ## make the files of tests/golden anew with the reference library
 	. scripts/common.sh && venv_install .venv-reference tools/requirements-reference.txt
 	.venv-reference/bin/python tools/make_golden.py
+	.venv-reference/bin/python tools/make_golden_architectures.py
 
 bench: build     ## speed on this machine with the demo model
 	scripts/get-demo-model

@@ -15,6 +15,10 @@ Buffer padded(std::span<const float> values) {
   return buffer;
 }
 
+int padded_columns(const Kernels& kernels, int columns) {
+  return static_cast<int>(round_up(static_cast<size_t>(columns), static_cast<size_t>(kernels.vector_floats)));
+}
+
 }  // namespace
 
 NormWeights::NormWeights(std::span<const float> gamma_values, std::span<const float> beta_values, float epsilon)
@@ -34,6 +38,45 @@ void layer_norm(const Kernels& kernels, const Share& share, const NormWeights& n
   kernels.layer_norm(args);
 }
 
+void normalise(const Kernels& kernels, const Share& share, const NormWeights& norm, Floats from, Floats to, int rows) {
+  const Share::Range part = share.part_of(rows);
+  if (!norm.is_rms) {
+    kernels.layer_norm({from.row(part.begin), to.row(part.begin), from.stride, norm.gamma.as<float>(), norm.beta.as<float>(),
+                        part.end - part.begin, norm.columns, norm.eps});
+    return;
+  }
+  RmsNormArgs args;
+  args.x = from.row(part.begin);
+  args.x_stride = from.stride;
+  args.y = to.row(part.begin);
+  args.y_stride = to.stride;
+  args.gamma = norm.gamma.as<float>();
+  args.rows = part.end - part.begin;
+  args.columns = norm.columns;
+  args.padded = padded_columns(kernels, norm.columns);
+  args.eps = norm.eps;
+  kernels.rms_norm(args);
+}
+
+void gate(const Kernels& kernels, const Share& share, const GateOp& op) {
+  const Share::Range part = share.part_of(op.rows);
+  const bool direct = op.format == Format::kBF16;
+  GateArgs args;
+  args.x = op.input.row(part.begin);
+  args.x_stride = op.input.stride;
+  args.y = direct ? static_cast<void*>(static_cast<uint16_t*>(op.output.data) + part.begin * op.output.stride)
+                  : op.input.row(part.begin);
+  args.y_stride = direct ? op.output.stride : op.input.stride;
+  args.y_is_bf16 = direct;
+  args.activation = op.activation;
+  args.activates_first = op.activates_first;
+  args.rows = part.end - part.begin;
+  args.columns = op.columns;
+  args.padded = padded_columns(kernels, op.columns);
+  kernels.gate(args);
+  if (op.format == Format::kI8) prepare(kernels, share, {op.format, op.input, op.rows, op.columns, op.output});
+}
+
 void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
   if (op.format != Format::kBF16 && op.format != Format::kI8) return;
   const Share::Range part = share.part_of(op.rows);
@@ -45,7 +88,7 @@ void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
   args.y_stride = op.output.stride;
   args.rows = part.end - part.begin;
   args.columns = op.columns;
-  args.padded = static_cast<int>(round_up(static_cast<size_t>(op.columns), static_cast<size_t>(kernels.vector_floats)));
+  args.padded = padded_columns(kernels, op.columns);
   if (op.format == Format::kBF16) return kernels.to_bf16(args);
   args.scale = op.output.scale + part.begin;
   args.minimum = op.output.minimum + part.begin;
@@ -59,26 +102,39 @@ size_t attention_scratch_bytes(const Kernels& kernels, bool is_bf16, int longest
 void attention(const Kernels& kernels, const Share& share, const AttentionOp& op) {
   const int64_t element = op.is_bf16 ? 2 : 4;
   const int64_t out_element = op.out_is_bf16 ? 2 : 4;
-  const int64_t hidden = static_cast<int64_t>(op.heads) * op.head_dim;
+  const int kv_heads = op.kv_heads == 0 ? op.heads : op.kv_heads;
+  const int group = op.heads / kv_heads;
+  const int64_t keys = static_cast<int64_t>(op.heads) * op.head_dim;
+  const int64_t values = keys + static_cast<int64_t>(kv_heads) * op.head_dim;
   AttentionArgs args;
   args.stride = op.stride;
   args.out_stride = op.out_stride;
   args.out_is_bf16 = op.out_is_bf16;
   args.head_dim = op.head_dim;
-  args.scale = 1.0F / std::sqrt(static_cast<float>(op.head_dim));
+  args.scale = op.scale == 0 ? 1.0F / std::sqrt(static_cast<float>(op.head_dim)) : op.scale;
+  args.left = op.left;
+  args.right = op.right;
   args.scratch = op.scratch;
+  args.bias_stride = -1;
   const int sequences = static_cast<int>(op.starts.size()) - 1;
+  int packed = -1;  // which sequence and head of keys the scratch holds
   for (int item = share.rank; item < sequences * op.heads; item += share.size) {
-    const int begin = op.starts[item / op.heads];
-    const int64_t column = static_cast<int64_t>(item % op.heads) * op.head_dim;
-    args.length = op.starts[item / op.heads + 1] - begin;
+    const int sequence = item / op.heads;
+    const int head = item % op.heads;
+    const int begin = op.starts[sequence];
+    const int64_t kv_column = static_cast<int64_t>(head / group) * op.head_dim;
+    args.length = op.starts[sequence + 1] - begin;
     args.query_end = args.length;
-    const char* q = static_cast<const char*>(op.qkv) + (begin * op.stride + column) * element;
-    args.q = q;
-    args.k = q + hidden * element;
-    args.v = q + 2 * hidden * element;
-    args.out = static_cast<char*>(op.out) + (begin * op.out_stride + column) * out_element;
+    const char* row = static_cast<const char*>(op.qkv) + begin * op.stride * element;
+    args.q = row + static_cast<int64_t>(head) * op.head_dim * element;
+    args.k = row + (keys + kv_column) * element;
+    args.v = row + (values + kv_column) * element;
+    args.out = static_cast<char*>(op.out) + (begin * op.out_stride + static_cast<int64_t>(head) * op.head_dim) * out_element;
+    args.bias = op.bias == nullptr ? nullptr : op.bias + head * op.bias_head_stride;
+    args.is_packed = packed == sequence * kv_heads + head / group;
     (op.is_bf16 ? kernels.attention_bf16 : kernels.attention_f32)(args);
+    packed = sequence * kv_heads + head / group;
+    // The work done in between has scratch of its own.
     share.give_way();
   }
 }

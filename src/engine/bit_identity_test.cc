@@ -126,6 +126,26 @@ TEST_P(BitIdentity, CaseH11LengthsAroundBlockEndsAreFiniteAndTheSameAsAlone) {
   }
 }
 
+// Windows, causal order, biases by distance and experts too: in batches, and split over a team. The table in use gets every
+// precision, the others float32.
+TEST_P(BitIdentity, EveryArchitecture) {
+  std::mt19937 random(kSeed);
+  for (const std::string& name : golden_names()) {
+    SCOPED_TRACE(name);
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8}) {
+      if (dtype != Precision::kFloat32 && GetParam() != &kernels()) continue;
+      const Engine one = load(dtype, 1, name);
+      const std::vector<TokenizedText> texts =
+          random_texts(6, std::min(100, one.max_length()), one.spec().encoder.vocab_size, random);
+      const std::vector<std::vector<float>> expected = alone(one, texts);
+      expect_same_in_batches(one, texts, expected, random);
+      const Engine team = load(dtype, 3, name);
+      expect_same_together(team, texts, expected);
+      expect_same_together(team, std::span(texts).first(1), std::span(expected).first(1));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryTable, BitIdentity, testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
                          table_name);
 

@@ -30,6 +30,16 @@ T must(Result<T> result) {
 inline std::filesystem::path golden_folder(std::string_view name) { return std::filesystem::path("tests/golden") / name; }
 inline std::filesystem::path golden_model(std::string_view name) { return golden_folder(name) / "model"; }
 
+// Every folder of tests/golden that an engine of this build embeds with, sorted.
+inline std::vector<std::string> golden_names() {
+  std::vector<std::string> names;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator("tests/golden")) {
+    if (std::filesystem::exists(entry.path() / "vectors.npy")) names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 // One run of golden.json; tests/golden/README.md explains the fields.
 struct GoldenRun {
   std::string name;

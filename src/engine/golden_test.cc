@@ -41,6 +41,19 @@ class Golden : public testing::TestWithParam<const Kernels*> {
     return vectors;
   }
 
+  // What docs/guide/models.md tells of each model.
+  void report(std::string_view name, const GoldenRun& run, const std::vector<float>& vectors) {
+    float largest = 0;
+    double least = 1;
+    for (size_t i = 0; i < vectors.size(); ++i) largest = std::max(largest, std::abs(vectors[i] - run.vectors[i]));
+    for (size_t at = 0; at < vectors.size(); at += static_cast<size_t>(run.columns)) {
+      least = std::min(least, cosine(&vectors[at], &run.vectors[at], run.columns));
+    }
+    if (run.name != "default") return;
+    printf("%s, %s: largest difference %.1e, least cosine 1 - %.1e\n", std::string(name).c_str(), GetParam()->name,
+           static_cast<double>(largest), std::max(0.0, 1 - least));
+  }
+
   void expect_cosine(std::string_view name, Precision dtype, double least) {
     const GoldenRun run = read_golden(name).front();
     const std::vector<float> vectors = embed(name, run, dtype);
@@ -53,10 +66,11 @@ class Golden : public testing::TestWithParam<const Kernels*> {
 };
 
 TEST_P(Golden, Float32EqualsTheReference) {
-  for (const char* name : {"bert-tiny", "bert-cls-dense", "bert-sharded", "bert-long"}) {
+  for (const std::string& name : golden_names()) {
     for (const GoldenRun& run : read_golden(name)) {
       const std::vector<float> vectors = embed(name, run, Precision::kFloat32);
       ASSERT_EQ(vectors.size(), run.vectors.size()) << name << " " << run.name;
+      report(name, run, vectors);
       for (size_t i = 0; i < vectors.size(); ++i) {
         ASSERT_NEAR(vectors[i], run.vectors[i], kFloat32Tolerance * run.scale) << name << " " << run.name << " number " << i;
       }
@@ -66,7 +80,7 @@ TEST_P(Golden, Float32EqualsTheReference) {
 
 // The weights of these models are scaled up, so that they are far more sensitive than trained ones.
 TEST_P(Golden, SmallerPrecisionsStayClose) {
-  for (const char* name : {"bert-tiny", "bert-cls-dense", "bert-sharded", "bert-long"}) {
+  for (const std::string& name : golden_names()) {
     expect_cosine(name, Precision::kBFloat16, 0.99);
     expect_cosine(name, Precision::kFloat16, 0.9999);
     expect_cosine(name, Precision::kInt8, 0.97);

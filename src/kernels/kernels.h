@@ -59,7 +59,11 @@ struct GemmArgs {
   const float* b_sum = nullptr;    // [columns, padded]: b_scale * sum_k w, so that a_min costs one multiply-add a column
 };
 
-// softmax(scale * q k^T) v for one head of one sequence, rows [query_begin, query_end). All of q, k, v have the same stride.
+// No end to what a query sees on this side.
+constexpr int kUnbounded = 1 << 30;
+
+// softmax(scale * q k^T + bias) v for one head of one sequence, rows [query_begin, query_end). All of q, k, v have the same
+// stride. Query i sees the keys i - left to i + right: causal attention has right = 0.
 struct AttentionArgs {
   const void* q = nullptr;  // [length, head_dim], float or bf16 as the table entry says
   const void* k = nullptr;
@@ -73,6 +77,14 @@ struct AttentionArgs {
   float scale = 0;
   int query_begin = 0;
   int query_end = 0;
+  int left = kUnbounded;  // both >= 0, so that a query sees itself at least
+  int right = kUnbounded;
+  // Null, or what is added to the scaled score of query i and key j: bias[i * bias_stride + j]. With a stride of -1 this is a
+  // table by distance, whose entry for i = j is bias[0]. Up to 64 floats beyond the last key may be read.
+  const float* bias = nullptr;
+  int64_t bias_stride = 0;
+  // The scratch still holds k and v from the call before, which had the same k, v, length and head_dim.
+  bool is_packed = false;
   void* scratch = nullptr;  // attention_f32_bytes() or attention_bf16_bytes(), 64-byte aligned
 };
 
@@ -86,6 +98,43 @@ struct LayerNormArgs {
   int rows = 0;
   int columns = 0;
   float eps = 0;
+};
+
+// y = x / sqrt(mean(x^2) + eps) * gamma for each row. y may be x.
+struct RmsNormArgs {
+  const float* x = nullptr;  // [rows, columns]
+  int64_t x_stride = 0;      // floats
+  float* y = nullptr;        // [rows, columns], set to zero from `columns` up to `padded`
+  int64_t y_stride = 0;
+  const float* gamma = nullptr;  // [columns, padded with zeros]
+  int rows = 0;
+  int columns = 0;
+  int padded = 0;
+  float eps = 0;
+};
+
+// Turns the pairs (x[j], x[j + half]) of every head by an angle: rotary positions of one token, in place.
+struct RotateArgs {
+  float* x = nullptr;  // [heads, stride]
+  int64_t stride = 0;  // floats from one head to the next
+  int heads = 0;
+  int half = 0;
+  const float* cosine = nullptr;  // [half]
+  const float* sine = nullptr;    // [half]
+};
+
+// y = activation(a) * b, where a and b lie side by side in a row of x: a first, or b first.
+struct GateArgs {
+  const float* x = nullptr;  // [rows, 2 * columns]
+  int64_t x_stride = 0;      // floats
+  void* y = nullptr;         // [rows, columns], float or bf16, set to zero from `columns` up to `padded`; floats may be x
+  int64_t y_stride = 0;      // elements
+  bool y_is_bf16 = false;
+  Activation activation = Activation::kIdentity;
+  bool activates_first = true;
+  int rows = 0;
+  int columns = 0;
+  int padded = 0;
 };
 
 // Rows of floats to another activation type; x is zero from `columns` up to `padded`, and so many columns are converted.
@@ -116,6 +165,9 @@ struct Kernels {
   size_t (*attention_bf16_bytes)(int length, int head_dim) noexcept = nullptr;
 
   void (*layer_norm)(const LayerNormArgs&) noexcept = nullptr;
+  void (*rms_norm)(const RmsNormArgs&) noexcept = nullptr;
+  void (*rotate)(const RotateArgs&) noexcept = nullptr;
+  void (*gate)(const GateArgs&) noexcept = nullptr;
   void (*to_bf16)(const ConvertArgs&) noexcept = nullptr;
   void (*to_codes)(const ConvertArgs&) noexcept = nullptr;
   void (*activate)(Activation activation, float* x, int64_t count) noexcept = nullptr;  // in place

@@ -61,6 +61,9 @@ TEST_P(Tables, HasEveryKernelThatAModelNeeds) {
   EXPECT_EQ(t.attention_bf16 != nullptr, t.has(Format::kBF16));
   EXPECT_EQ(t.attention_bf16_bytes != nullptr, t.has(Format::kBF16));
   EXPECT_NE(t.layer_norm, nullptr);
+  EXPECT_NE(t.rms_norm, nullptr);
+  EXPECT_NE(t.rotate, nullptr);
+  EXPECT_NE(t.gate, nullptr);
   EXPECT_NE(t.to_bf16, nullptr);
   EXPECT_NE(t.to_codes, nullptr);
   EXPECT_NE(t.activate, nullptr);

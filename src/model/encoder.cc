@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "model/architectures.h"
 #include "model/bert.h"
 
 namespace inlay {
@@ -33,6 +34,11 @@ Result<std::unique_ptr<Encoder>> load_encoder(const EncoderConfig& config, const
     if (architecture.model_type != config.model_type) continue;
     std::unique_ptr<Encoder> encoder = TRY(architecture.load(config, weights, plan, team));
     weights.release_all();  // Small tensors share pages with large ones, and reading one page brings its neighbours along.
+    return encoder;
+  }
+  if (const BlockArchitecture* architecture = find_architecture(config.model_type)) {
+    std::unique_ptr<Encoder> encoder = TRY(architecture->load(config, weights, plan, team));
+    weights.release_all();
     return encoder;
   }
   return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', which no architecture here serves",

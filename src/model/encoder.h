@@ -42,6 +42,18 @@ struct EncoderSizes {
   int hidden_size = 0;
   int heads = 0;
   int intermediate_size = 0;
+  int kv_heads = 0;          // 0: as many as heads
+  int head_dim = 0;          // 0: hidden_size / heads
+  bool is_gated = false;     // the product up is twice as wide as the product down
+  bool is_pre_norm = false;  // blocks read a normalised copy of the hidden states
+  // q, k and v as the product leaves them, or floats first because they are changed before attention, or floats in attention.
+  enum class Qkv : uint8_t { kAsMultiplied, kFloatFirst, kFloat } qkv = Qkv::kAsMultiplied;
+
+  int qkv_columns() const {
+    const int dim = head_dim == 0 ? hidden_size / heads : head_dim;
+    return (heads + 2 * (kv_heads == 0 ? heads : kv_heads)) * dim;
+  }
+  int context_columns() const { return head_dim == 0 ? hidden_size : heads * head_dim; }
 };
 
 // Memory for one batch at a time: activations of at most `max_tokens` tokens and attention scratch for each thread of a team.
@@ -55,12 +67,16 @@ class Workspace {
   size_t touched_bytes() const;  // the part that is resident
 
   Floats hidden() { return floats(hidden_, hidden_stride_); }  // [tokens, hidden_size]
-  Floats feed() { return floats(feed_, feed_stride_); }        // [kFeedRows, intermediate_size]
-  void* qkv() { return qkv_.as<>(); }                          // [tokens, 3 * hidden_size], float or bf16
+  Floats normed() { return floats(normed_, hidden_stride_); }  // [tokens, hidden_size], of pre-norm encoders
+  Floats feed() { return floats(feed_, feed_stride_); }        // [kFeedRows, intermediate_size], twice as wide when gated
+  void* qkv() { return qkv_.as<>(); }                          // [tokens, qkv_columns()], float or bf16
   int64_t qkv_stride() const { return qkv_stride_; }
-  Floats context() { return floats(context_, hidden_stride_); }  // [tokens, hidden_size]
+  Floats qkv_floats() { return floats(qkv_, qkv_stride_); }       // where qkv() holds floats
+  uint16_t* narrow_qkv() { return narrow_qkv_.as<uint16_t>(); }   // of kFloatFirst with bf16 attention, else null
+  Floats context() { return floats(context_, context_stride_); }  // [tokens, context_columns()]
   // What the kernels read in place of hidden(), context() and feed(); the same memory for float formats.
   Operand hidden_operand();
+  Operand normed_operand();
   Operand context_operand();
   Operand feed_operand();
   void* attention_scratch(int rank) { return scratch_.as<>() + static_cast<size_t>(rank) * scratch_bytes_; }
@@ -75,9 +91,9 @@ class Workspace {
 
   ComputePlan plan_;
   int max_tokens_;
-  int64_t hidden_stride_, feed_stride_, qkv_stride_;
+  int64_t hidden_stride_, context_stride_, feed_stride_, qkv_stride_;
   size_t scratch_bytes_;
-  Buffer hidden_, feed_, qkv_, context_, scratch_;
+  Buffer hidden_, normed_, feed_, qkv_, narrow_qkv_, context_, scratch_;
   Buffer hidden_codes_, feed_codes_;  // kBF16 and kI8
   Buffer scale_, minimum_;            // kI8: [tokens]
 };

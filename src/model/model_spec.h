@@ -11,12 +11,13 @@
 #include "base/result.h"
 #include "kernels/activation.h"
 #include "model/output.h"
+#include "model/transformer_config.h"
 
 namespace inlay {
 
 // config.json of an encoder.
 struct EncoderConfig {
-  std::string model_type;  // "bert"
+  std::string model_type;  // "bert"; of a family that shares its model_type with another one our name for it
   std::vector<std::string> architectures;
   int vocab_size = 0;
   int hidden_size = 0;
@@ -33,6 +34,8 @@ struct EncoderConfig {
   int first_position = 0;
   int groups = 0;        // ALBERT: layers share the weights of this many groups; 0: each has its own
   int group_layers = 1;  // layers in a group
+
+  TransformerConfig transformer;  // of all but BERT
 
   // The longest text.
   int usable_positions() const { return max_positions - first_position; }

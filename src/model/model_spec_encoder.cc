@@ -1,6 +1,7 @@
 // config.json of the encoder. What would silently change the vectors is refused with the name of its key.
 #include <array>
 
+#include "model/architectures.h"
 #include "model/model_spec_parts.h"
 
 namespace inlay {
@@ -93,10 +94,8 @@ bool has_adapters(const Json& config) {
   return list && list->is_object() && list->raw_object()->size() > 0;
 }
 
-Result<> refuse_what_changes_vectors(const std::filesystem::path& folder, const Json& config) {
-  TRY_VOID(refuse_flag(config, "is_decoder", "decoders see only earlier tokens"));
-  TRY_VOID(refuse_flag(config, "add_cross_attention", "there is no second input to attend to"));
-  TRY_VOID(refuse_flag(config, "is_encoder_decoder", "only encoders embed texts here"));
+// Weights that are not the model's own numbers.
+Result<> refuse_wrapped_weights(const std::filesystem::path& folder, const Json& config) {
   if (config.find("quantization_config")) {
     return fail(ErrorCode::kUnsupported,
                 "config.json: quantization_config: quantised checkpoints are not supported; take the "
@@ -108,6 +107,14 @@ Result<> refuse_what_changes_vectors(const std::filesystem::path& folder, const 
     return fail(ErrorCode::kUnsupported,
                 "adapter_config.json: the folder holds an adapter; merge it into its base model first");
   }
+  return {};
+}
+
+Result<> refuse_what_changes_vectors(const std::filesystem::path& folder, const Json& config) {
+  TRY_VOID(refuse_flag(config, "is_decoder", "decoders see only earlier tokens"));
+  TRY_VOID(refuse_flag(config, "add_cross_attention", "there is no second input to attend to"));
+  TRY_VOID(refuse_flag(config, "is_encoder_decoder", "only encoders embed texts here"));
+  TRY_VOID(refuse_wrapped_weights(folder, config));
   const std::string positions = TRY(config.string_or("position_embedding_type", "absolute"));
   if (positions != "absolute") {
     return fail(ErrorCode::kUnsupported, "config.json: position_embedding_type: found '{}', supported: absolute", positions);
@@ -183,7 +190,12 @@ Result<EncoderConfig> read_encoder_config(const std::filesystem::path& folder, s
   if (!config.is_object()) return fail(ErrorCode::kCorrupt, "config.json: wanted an object");
   EncoderConfig encoder;
   encoder.architectures = TRY(read_architectures(config));
-  encoder.model_type = TRY(read_model_type(config, encoder.architectures, notes));
+  if (const BlockArchitecture* architecture = TRY(find_architecture(config))) {
+    TRY_VOID(refuse_wrapped_weights(folder, config));
+    TRY_VOID(read_architecture(*architecture, config, encoder, notes));
+    return encoder;
+  }
+  encoder.model_type = TRY(read_model_type(config, encoder.architectures, notes).map_error(with_architectures));
   TRY_VOID(refuse_what_changes_vectors(folder, config));
   const Family& family = *find_family(encoder.model_type);
   TRY_VOID(read_sizes(config, family, encoder));

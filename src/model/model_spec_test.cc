@@ -170,7 +170,7 @@ TEST(ModelSpec, PoolingNamesAreTheirOwnInverse) {
 TEST(ModelSpec, ConfigsThatWouldChangeVectorsAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {R"("model_type": "xlnet")", "config.json: model_type: found 'xlnet', supported: bert"},
-      {R"("position_embedding_type": "alibi")", "position_embedding_type: found 'alibi', supported: absolute"},
+      {R"("position_embedding_type": "relative_key")", "position_embedding_type: found 'relative_key', supported: absolute"},
       {R"("position_embedding_type": "relative_key")", "found 'relative_key'"},
       {R"("hidden_act": "gelu_10")", "hidden_act: found 'gelu_10', supported: gelu"},
       {R"("is_decoder": true)", "config.json: is_decoder: true"},

@@ -1,5 +1,6 @@
 #include "model/weight_packer.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -51,6 +52,19 @@ Result<NormWeights> WeightPacker::norm(const std::string& name, int size, float 
   return NormWeights(gamma, beta, eps);
 }
 
+Result<NormWeights> WeightPacker::norm_without_bias(const std::string& name, int size, float eps) const {
+  const std::vector<float> gamma = TRY(vector(name + ".weight", size));
+  return NormWeights(gamma, std::vector<float>(static_cast<size_t>(size)), eps);
+}
+
+Result<NormWeights> WeightPacker::rms_norm(const std::string& name, int size, float eps, float offset) const {
+  std::vector<float> gamma = TRY(vector(name + ".weight", size));
+  for (float& value : gamma) value += offset;
+  NormWeights norm(gamma, {}, eps);
+  norm.is_rms = true;
+  return norm;
+}
+
 Result<EmbeddingTable> WeightPacker::table(const std::string& name, int rows, int columns) const {
   const TensorView* tensor = TRY(weights_.require(name, {rows, columns}));
   const std::array<size_t, 2> sizes = EmbeddingTable::part_sizes(*tensor, plan_.tables);
@@ -66,43 +80,56 @@ Result<EmbeddingTable> WeightPacker::table(const std::string& name, int rows, in
   return table;
 }
 
-struct WeightPacker::LinearSource {
-  std::vector<std::string> names;
-  std::vector<const TensorView*> weights;
-};
-
 Result<PackedLinear> WeightPacker::linear(const std::vector<std::string>& names, int columns, int k) const {
-  LinearSource source = {names, {}};
-  for (const std::string& name : names) {
-    source.weights.push_back(TRY(weights_.require(name + ".weight", {columns, k})));
-    TRY_VOID(weights_.require(name + ".bias", {columns}));
-  }
-  const ComputePlan& compute = plan_.compute;
-  const int total = columns * static_cast<int>(names.size());
-  const PackedShape shape = packed_shape(compute.kernels->panel(compute.format), total, k);
-  const std::string joined = fmt::format("{}", fmt::join(names, "+"));
-  std::optional<PackedLinear::Parts> parts =
-      take_parts(plan_.packed, joined, PackedLinear::kPartNames, PackedLinear::part_sizes(shape, compute.format));
-  PackedLinear packed =
-      parts ? PackedLinear::from_parts(shape, compute.format, *std::move(parts)) : TRY(pack(source, columns, k));
-  keep_parts(plan_.packed, joined, PackedLinear::kPartNames, packed.parts());
-  return packed;
+  std::vector<LinearPart> parts;
+  for (const std::string& name : names) parts.push_back({name, columns});
+  return linear(parts, k);
 }
 
-Result<PackedLinear> WeightPacker::pack(const LinearSource& source, int columns, int k) const {
-  std::vector<float> bias;
-  for (const std::string& name : source.names) {
-    const std::vector<float> part = TRY(vector(name + ".bias", columns));
-    bias.insert(bias.end(), part.begin(), part.end());
-  }
-  const PackedLinear::RowSource row = [&](int column, std::span<float> out) {
-    return to_float(*source.weights[column / columns], int64_t{column % columns} * k, out);
+Result<PackedLinear> WeightPacker::linear(const std::vector<LinearPart>& parts, int k) const {
+  // A part by the column that it ends before.
+  struct Source {
+    int begin, end;
+    const TensorView* weights;
   };
-  const int total = columns * static_cast<int>(source.names.size());
-  PackedLinear packed = TRY(PackedLinear::pack(*plan_.compute.kernels, plan_.compute.format, total, k, row, bias, team_)
-                                .map_error(within(weights_.full_name(source.names.front() + ".weight"))));
-  for (const std::string& name : source.names) weights_.store().release(weights_.full_name(name + ".weight"));
-  if (plan_.arena != nullptr) packed.move_into(*plan_.arena);
+  std::vector<Source> sources;
+  LinearRecipe recipe;
+  recipe.k = k;
+  for (const LinearPart& part : parts) {
+    const TensorView* weights = TRY(weights_.require(part.name + ".weight", {part.columns, k}));
+    sources.push_back({recipe.columns, recipe.columns + part.columns, weights});
+    recipe.columns += part.columns;
+    recipe.tensors.push_back(part.name + ".weight");
+    recipe.name += (recipe.name.empty() ? "" : "+") + part.name;
+    recipe.bias.resize(static_cast<size_t>(recipe.columns));
+    if (!part.has_bias) continue;
+    const std::vector<float> bias = TRY(vector(part.name + ".bias", part.columns));
+    std::copy(bias.begin(), bias.end(), recipe.bias.end() - part.columns);
+  }
+  recipe.row = [&sources, k](int column, std::span<float> out) {
+    size_t i = 0;
+    while (column >= sources[i].end) ++i;
+    return to_float(*sources[i].weights, int64_t{column - sources[i].begin} * k, out);
+  };
+  return linear(recipe);
+}
+
+Result<PackedLinear> WeightPacker::linear(const LinearRecipe& recipe) const {
+  const ComputePlan& compute = plan_.compute;
+  const PackedShape shape = packed_shape(compute.kernels->panel(compute.format), recipe.columns, recipe.k);
+  std::optional<PackedLinear::Parts> parts =
+      take_parts(plan_.packed, recipe.name, PackedLinear::kPartNames, PackedLinear::part_sizes(shape, compute.format));
+  PackedLinear packed;
+  if (parts) {
+    packed = PackedLinear::from_parts(shape, compute.format, *std::move(parts));
+  } else {
+    const std::string where = recipe.tensors.empty() ? recipe.name : weights_.full_name(recipe.tensors.front());
+    packed = TRY(PackedLinear::pack(*compute.kernels, compute.format, recipe.columns, recipe.k, recipe.row, recipe.bias, team_)
+                     .map_error(within(where)));
+    for (const std::string& name : recipe.tensors) weights_.store().release(weights_.full_name(name));
+    if (plan_.arena != nullptr) packed.move_into(*plan_.arena);
+  }
+  keep_parts(plan_.packed, recipe.name, PackedLinear::kPartNames, packed.parts());
   return packed;
 }
 

@@ -1,6 +1,7 @@
 // The tensors of an encoder in the form it computes with. Architectures load their parts through this.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,23 @@
 
 namespace inlay {
 
+// A linear layer NAME.weight [columns, k], and NAME.bias [columns] if it has one.
+struct LinearPart {
+  std::string name;
+  int columns = 0;
+  bool has_bias = true;
+};
+
+// A linear layer whose weights are not simply a tensor.
+struct LinearRecipe {
+  std::string name;  // of what is packed; another recipe gives another name
+  int columns = 0;
+  int k = 0;
+  PackedLinear::RowSource row;
+  std::vector<float> bias;           // empty: none
+  std::vector<std::string> tensors;  // bare names of those that are not needed any more once it is packed
+};
+
 // Packs and converts as the plan says, or takes from plan.packed what was packed before, and lets the pages of what it copied
 // go. Names are bare names of tensors; shapes are checked, whether or not the numbers are read.
 class WeightPacker {
@@ -22,15 +40,21 @@ class WeightPacker {
   Result<std::vector<float>> vector(const std::string& name, int size) const;
   // NAME.weight and NAME.bias.
   Result<NormWeights> norm(const std::string& name, int size, float eps) const;
+  // The same without a bias.
+  Result<NormWeights> norm_without_bias(const std::string& name, int size, float eps) const;
+  // A root-mean-square norm that multiplies by NAME.weight + offset.
+  Result<NormWeights> rms_norm(const std::string& name, int size, float eps, float offset = 0) const;
   Result<EmbeddingTable> table(const std::string& name, int rows, int columns) const;
   // Linear layers NAME.weight [columns, k] and NAME.bias [columns] that have the same input, as one: their output features
   // follow one another.
   Result<PackedLinear> linear(const std::vector<std::string>& names, int columns, int k) const;
+  // The same for layers of different widths.
+  Result<PackedLinear> linear(const std::vector<LinearPart>& parts, int k) const;
+  Result<PackedLinear> linear(const LinearRecipe& recipe) const;
+
+  const NamedWeights& weights() const { return weights_; }
 
  private:
-  struct LinearSource;
-  Result<PackedLinear> pack(const LinearSource& source, int columns, int k) const;
-
   const NamedWeights& weights_;
   const LoadPlan& plan_;
   Team& team_;

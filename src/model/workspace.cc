@@ -33,21 +33,26 @@ Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max
     : plan_(plan),
       max_tokens_(max_tokens),
       hidden_stride_(stride_for(plan, sizes.hidden_size)),
-      feed_stride_(stride_for(plan, sizes.intermediate_size)),
-      qkv_stride_(stride_for(plan, 3 * sizes.hidden_size)),
-      scratch_bytes_(round_up(
-          attention_scratch_bytes(*plan.kernels, plan.bf16_attention, max_tokens, sizes.hidden_size / sizes.heads), 64)) {
+      context_stride_(stride_for(plan, sizes.context_columns())),
+      feed_stride_(stride_for(plan, (sizes.is_gated ? 2 : 1) * sizes.intermediate_size)),
+      qkv_stride_(stride_for(plan, sizes.qkv_columns())) {
+  using Qkv = EncoderSizes::Qkv;
+  const bool bf16_attention = plan.bf16_attention && sizes.qkv != Qkv::kFloat;
+  const int head_dim = sizes.context_columns() / sizes.heads;
+  scratch_bytes_ = round_up(attention_scratch_bytes(*plan.kernels, bf16_attention, max_tokens, head_dim), 64);
   // A spare row: kernels may read a vector beyond the last element.
   const size_t rows = static_cast<size_t>(max_tokens) + 1;
   const size_t feed_rows = static_cast<size_t>(std::min(max_tokens, kFeedRows)) + 1;
   const bool is_narrow = plan.format == Format::kBF16 || plan.format == Format::kI8;
   hidden_ = Buffer(rows * hidden_stride_ * sizeof(float));
-  context_ = Buffer(rows * hidden_stride_ * sizeof(float));
+  if (sizes.is_pre_norm) normed_ = Buffer(rows * hidden_stride_ * sizeof(float));
+  context_ = Buffer(rows * context_stride_ * sizeof(float));
   feed_ = Buffer(feed_rows * feed_stride_ * sizeof(float));
-  qkv_ = Buffer(rows * qkv_stride_ * (plan.bf16_attention ? 2 : 4));
+  qkv_ = Buffer(rows * qkv_stride_ * (bf16_attention && sizes.qkv == Qkv::kAsMultiplied ? 2 : 4));
+  if (bf16_attention && sizes.qkv == Qkv::kFloatFirst) narrow_qkv_ = Buffer(rows * qkv_stride_ * sizeof(uint16_t));
   scratch_ = Buffer(scratch_bytes_ * static_cast<size_t>(ranks));
   if (is_narrow) {
-    hidden_codes_ = Buffer(rows * hidden_stride_ * sizeof(uint16_t));
+    hidden_codes_ = Buffer(rows * std::max(hidden_stride_, context_stride_) * sizeof(uint16_t));
     feed_codes_ = Buffer(feed_rows * feed_stride_ * sizeof(uint16_t));
   }
   if (plan.format == Format::kI8) {
@@ -57,14 +62,14 @@ Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max
 }
 
 size_t Workspace::bytes() const {
-  return hidden_.size() + feed_.size() + qkv_.size() + context_.size() + scratch_.size() + hidden_codes_.size() +
-         feed_codes_.size() + scale_.size() + minimum_.size();
+  return hidden_.size() + normed_.size() + feed_.size() + qkv_.size() + narrow_qkv_.size() + context_.size() + scratch_.size() +
+         hidden_codes_.size() + feed_codes_.size() + scale_.size() + minimum_.size();
 }
 
 size_t Workspace::touched_bytes() const {
   size_t sum = 0;
-  for (const Buffer* buffer :
-       {&hidden_, &feed_, &qkv_, &context_, &scratch_, &hidden_codes_, &feed_codes_, &scale_, &minimum_}) {
+  for (const Buffer* buffer : {&hidden_, &normed_, &feed_, &qkv_, &narrow_qkv_, &context_, &scratch_, &hidden_codes_,
+                               &feed_codes_, &scale_, &minimum_}) {
     sum += buffer->touched_bytes();
   }
   return sum;
@@ -75,9 +80,10 @@ Operand Workspace::narrow(Floats rows, Buffer& codes, int64_t stride) {
   return {codes.as<>(), stride, scale_.as<float>(), minimum_.as<float>()};
 }
 
-// hidden and context are never both needed as operands at the same time, so they share their codes.
+// hidden, normed and context are never needed as operands at the same time, so they share their codes.
 Operand Workspace::hidden_operand() { return narrow(hidden(), hidden_codes_, hidden_stride_); }
-Operand Workspace::context_operand() { return narrow(context(), hidden_codes_, hidden_stride_); }
+Operand Workspace::normed_operand() { return narrow(normed(), hidden_codes_, hidden_stride_); }
+Operand Workspace::context_operand() { return narrow(context(), hidden_codes_, context_stride_); }
 Operand Workspace::feed_operand() { return narrow(feed(), feed_codes_, feed_stride_); }
 
 }  // namespace inlay

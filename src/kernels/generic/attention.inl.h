@@ -30,7 +30,7 @@ struct AttentionWork {
   char* keys;
   char* values;
   Element* weights;  // [kTileRows, keys]
-  float* scores;     // [keys], of a row that is done again
+  float* scores;     // [keys], of a row that is done again; [kTileRows, keys] where weights are no floats
   char* query_copy;
   const char* q = nullptr;
   int64_t q_stride;  // bytes
@@ -82,6 +82,55 @@ void tile_weights(const AttentionWork<H>& w, int rows, float* sums) {
     // Also of a sum that is NaN.
     if (!(sums[row] <= kHeaviestSum)) sums[row] = weights_again<H>(w, row);
   }
+}
+
+// Steps over the keys.
+struct KeySteps {
+  int64_t begin;
+  int64_t count;
+};
+
+// Keys that some query of [query, query + rows) sees, in vectors of whole panels. Panels outside are never touched.
+struct SeenVectors {
+  int begin;
+  int end;
+};
+
+inline SeenVectors seen_vectors(const AttentionArgs& a, const Panels& panels, int query, int rows) {
+  const int width = panels.width * kLanes;
+  const int first = query > a.left ? query - a.left : 0;
+  const int last = a.length - (query + rows) > a.right ? query + rows - 1 + a.right : a.length - 1;
+  const int end = (last / width + 1) * panels.width;
+  return {first / width * panels.width, end < panels.vectors ? end : panels.vectors};
+}
+
+// The same with keys that are not seen, and with a bias: raw scores first, then row by row. A row's numbers follow from the
+// keys that it sees only: the others have a weight of exactly 0.
+template <class H>
+KeySteps masked_weights(const AttentionWork<H>& w, int query, int rows, float* sums) {
+  using T = typename H::Tile;
+  const Panels& panels = w.layout.keys;
+  const SeenVectors seen = seen_vectors(w.a, panels, query, rows);
+  // Weights that are floats take the place of their scores.
+  float* scores = sizeof(typename H::Element) == 4 ? reinterpret_cast<float*>(w.weights) : w.scores;
+  for (int vector = seen.begin; vector < seen.end; vector += panels.width) {
+    const int width = panels.width_at(vector);
+    const char* keys = w.keys + int64_t{vector} * w.layout.words * T::kRightBytes;
+    by_shape<Tiles<T>>(rows, width)(w.q, w.q_stride, keys, w.layout.words, nullptr, scores + vector * kLanes, panels.columns(),
+                                    Ahead{});
+  }
+  for (int row = 0; row < rows; ++row) {
+    const int64_t at = int64_t{row} * panels.columns();
+    MaskedRow r = {scores + at, nullptr, 0, 0, seen.begin * kLanes, seen.end * kLanes, w.a.scale * kLog2E};
+    const int i = query + row;
+    r.first = i > w.a.left ? i - w.a.left : 0;
+    r.end = w.a.length - 1 - i > w.a.right ? i + w.a.right + 1 : w.a.length;
+    if (w.a.bias != nullptr) r.bias = w.a.bias + i * w.a.bias_stride;
+    sums[row] = soften_seen<H>(r, w.weights + at);
+  }
+  const int64_t begin = seen.begin * kLanes / T::kStep;
+  const int64_t end = seen.end * kLanes / T::kStep;
+  return {begin, (end < w.layout.pairs ? end : w.layout.pairs) - begin};
 }
 
 // One tile of weights against one panel of V.
@@ -137,7 +186,7 @@ struct ContextTiles {
 
 // Weights times V, for queries [query, query + rows).
 template <class H>
-void tile_context(const AttentionWork<H>& w, int query, int rows, const float* sums) {
+void tile_context(const AttentionWork<H>& w, int query, int rows, const float* sums, KeySteps steps) {
   using T = typename H::Tile;
   using Tiles = ContextTiles<T>;
   const Panels& panels = w.layout.values;
@@ -145,12 +194,14 @@ void tile_context(const AttentionWork<H>& w, int query, int rows, const float* s
   for (int row = 0; row < rows; ++row) inverse[row] = 1.0F / sums[row];
   const int64_t out_bytes = w.a.out_is_bf16 ? 2 : 4;
   char* out = static_cast<char*>(w.a.out) + query * w.a.out_stride * out_bytes;
+  const char* weights = reinterpret_cast<const char*>(w.weights) + steps.begin * T::kLeftBytes;
   const char* values = w.values;
   for (int vector = 0; vector < panels.vectors; vector += panels.width) {
     const int width = panels.width_at(vector);
     const int column = vector * kLanes;
-    by_shape<Tiles>(rows, width)({reinterpret_cast<const char*>(w.weights), w.layout.weight_stride(), values, w.layout.pairs,
-                                  inverse, out + column * out_bytes, w.a.out_stride, w.a.head_dim - column, w.a.out_is_bf16});
+    const char* first = values + steps.begin * width * T::kRightBytes;
+    by_shape<Tiles>(rows, width)({weights, w.layout.weight_stride(), first, steps.count, inverse, out + column * out_bytes,
+                                  w.a.out_stride, w.a.head_dim - column, w.a.out_is_bf16});
     values += w.layout.pairs * width * T::kRightBytes;
   }
 }
@@ -158,14 +209,21 @@ void tile_context(const AttentionWork<H>& w, int query, int rows, const float* s
 template <class H>
 void attention(const AttentionArgs& a) noexcept {
   AttentionWork<H> w(a);
-  pack_keys<H>(a, w.layout, reinterpret_cast<uint32_t*>(w.keys));
-  pack_values<H>(a, w.layout, reinterpret_cast<typename H::Element*>(w.values));
+  if (!a.is_packed) {
+    pack_keys<H>(a, w.layout, reinterpret_cast<uint32_t*>(w.keys));
+    pack_values<H>(a, w.layout, reinterpret_cast<typename H::Element*>(w.values));
+  }
+  const bool sees_all = a.bias == nullptr && a.left >= a.length && a.right >= a.length;
   for (int query = a.query_begin; query < a.query_end; query += kTileRows) {
     const int rows = a.query_end - query < kTileRows ? a.query_end - query : kTileRows;
     float sums[kTileRows];
     w.q = left_of_queries<H>(a, w.layout, query, rows, w.query_copy);
-    tile_weights<H>(w, rows, sums);
-    tile_context<H>(w, query, rows, sums);
+    KeySteps steps = {0, w.layout.pairs};
+    if (sees_all)
+      tile_weights<H>(w, rows, sums);
+    else
+      steps = masked_weights<H>(w, query, rows, sums);
+    tile_context<H>(w, query, rows, sums, steps);
   }
 }
 

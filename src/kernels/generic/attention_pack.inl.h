@@ -39,7 +39,7 @@ struct AttentionLayout {
         key_bytes(aligned(int64_t{4} * keys.columns() * words)),
         value_bytes(aligned(int64_t{4} * pairs * values.columns())),
         weight_bytes(aligned(kElementBytes * kTileRows * keys.columns())),
-        score_bytes(aligned(int64_t{4} * keys.columns())),
+        score_bytes(aligned(int64_t{4} * (kElementBytes == 4 ? 1 : kTileRows) * keys.columns())),
         query_bytes(head_dim % kStep == 0 ? 0 : aligned(int64_t{4} * kTileRows * words)) {}
 
   static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -102,5 +102,47 @@ float soften(const float* scores, int length, float factor, typename H::Element*
   return vsum(sum);
 }
 
+// Scores of one query that sees the keys [first, end); the tile holds the keys [tile_begin, tile_end).
+struct MaskedRow {
+  float* scores;      // by key
+  const float* bias;  // by key, or null
+  int first;
+  int end;
+  int tile_begin;
+  int tile_end;
+  float factor;  // scale * log2(e)
+};
+
+// The lanes of x whose keys are seen; `key` is that of the first lane. Others become `fill`.
+inline V keep_seen(const MaskedRow& r, int key, V x, V fill) {
+  if (key < r.first) x = vkeep_first(fill, r.first - key, x);
+  return r.end - key < kLanes ? vkeep_first(x, r.end - key, fill) : x;
+}
+
+// Scores become exp(scale * score + bias - max), and 0 for keys of the tile that are not seen; returns their sum. The weights
+// may lie where the scores are.
+template <class H>
+float soften_seen(const MaskedRow& r, typename H::Element* weights) {
+  const int begin = r.first / kLanes * kLanes;
+  V high = vset(-__builtin_inff());
+  for (int key = begin; key < r.end; key += kLanes) {
+    V x = vmul(vload(r.scores + key), vset(r.factor));
+    if (r.bias != nullptr) x = vfma(vload(r.bias + key), vset(kLog2E), x);
+    vstore(r.scores + key, x);
+    high = vmax(high, keep_seen(r, key, x, high));
+  }
+  const V top = vset(vmax_all(high));
+  V sum = vzero();
+  for (int key = r.tile_begin; key < begin; key += kLanes) H::store(weights + key, vzero());
+  int key = begin;
+  for (; key < r.end; key += kLanes) {
+    const V weight = keep_seen(r, key, H::exponential(vsub(vload(r.scores + key), top)), vzero());
+    sum = vadd(sum, weight);
+    H::store(weights + key, weight);
+  }
+  for (; key < r.tile_end; key += kLanes) H::store(weights + key, vzero());
+  return vsum(sum);
+}
+
 }  // namespace
 }  // namespace inlay

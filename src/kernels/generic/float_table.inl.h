@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/generic/attention.inl.h"
+#include "kernels/generic/blocks.inl.h"
 #include "kernels/generic/format.inl.h"
 #include "kernels/generic/rows.inl.h"
 
@@ -16,6 +17,9 @@ inline void fill_float(Kernels& table) {
   table.attention_f32 = attention<FloatHead>;
   table.attention_f32_bytes = attention_bytes<FloatHead>;
   table.layer_norm = layer_norm;
+  table.rms_norm = rms_norm;
+  table.rotate = rotate;
+  table.gate = gate;
   table.to_bf16 = to_bf16;
   table.activate = activate;
 }

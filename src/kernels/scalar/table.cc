@@ -122,21 +122,24 @@ void attention(const AttentionArgs& a) noexcept {
   const Element* k = static_cast<const Element*>(a.k);
   const Element* v = static_cast<const Element*>(a.v);
   for (int query = a.query_begin; query < a.query_end; ++query) {
+    const int first = query > a.left ? query - a.left : 0;
+    const int end = a.length - 1 - query > a.right ? query + a.right + 1 : a.length;
     float highest = -INFINITY;
-    for (int key = 0; key < a.length; ++key) {
+    for (int key = first; key < end; ++key) {
       float sum = 0;
       for (int d = 0; d < a.head_dim; ++d) sum += kLoad(q[query * a.stride + d]) * kLoad(k[key * a.stride + d]);
       weights[key] = sum * a.scale;
+      if (a.bias != nullptr) weights[key] += a.bias[query * a.bias_stride + key];
       highest = weights[key] > highest || isnan(weights[key]) ? weights[key] : highest;
     }
     float total = 0;
-    for (int key = 0; key < a.length; ++key) {
+    for (int key = first; key < end; ++key) {
       weights[key] = expf(weights[key] - highest);
       total += weights[key];
     }
     for (int d = 0; d < a.head_dim; ++d) {
       float sum = 0;
-      for (int key = 0; key < a.length; ++key) sum += weights[key] * kLoad(v[key * a.stride + d]);
+      for (int key = first; key < end; ++key) sum += weights[key] * kLoad(v[key * a.stride + d]);
       const int64_t at = query * a.out_stride + d;
       if (a.out_is_bf16)
         static_cast<uint16_t*>(a.out)[at] = bf16_bits(sum / total);
@@ -161,6 +164,48 @@ void layer_norm(const LayerNormArgs& n) noexcept {
     for (int c = 0; c < n.columns; ++c) variance += (x[c] - mean) * (x[c] - mean);
     const double inverse = 1.0 / sqrt(variance / n.columns + static_cast<double>(n.eps));
     for (int c = 0; c < n.columns; ++c) y[c] = static_cast<float>((x[c] - mean) * inverse) * n.gamma[c] + n.beta[c];
+  }
+}
+
+void rms_norm(const RmsNormArgs& n) noexcept {
+  for (int row = 0; row < n.rows; ++row) {
+    const float* x = n.x + row * n.x_stride;
+    float* y = n.y + row * n.y_stride;
+    double squares = 0;
+    for (int c = 0; c < n.columns; ++c) squares += static_cast<double>(x[c]) * x[c];
+    const double inverse = 1.0 / sqrt(squares / n.columns + static_cast<double>(n.eps));
+    for (int c = 0; c < n.columns; ++c) y[c] = static_cast<float>(x[c] * inverse) * n.gamma[c];
+    for (int c = n.columns; c < n.padded; ++c) y[c] = 0;
+  }
+}
+
+void rotate(const RotateArgs& a) noexcept {
+  for (int head = 0; head < a.heads; ++head) {
+    float* low = a.x + head * a.stride;
+    for (int j = 0; j < a.half; ++j) {
+      const float x = low[j];
+      const float y = low[j + a.half];
+      low[j] = x * a.cosine[j] - y * a.sine[j];
+      low[j + a.half] = y * a.cosine[j] + x * a.sine[j];
+    }
+  }
+}
+
+void gate(const GateArgs& g) noexcept {
+  for (int row = 0; row < g.rows; ++row) {
+    const float* x = g.x + row * g.x_stride;
+    for (int c = 0; c < g.padded; ++c) {
+      float value = 0;
+      if (c < g.columns) {
+        const float active = g.activates_first ? x[c] : x[g.columns + c];
+        value = activated(g.activation, active) * (g.activates_first ? x[g.columns + c] : x[c]);
+      }
+      const int64_t at = row * g.y_stride + c;
+      if (g.y_is_bf16)
+        static_cast<uint16_t*>(g.y)[at] = bf16_bits(value);
+      else
+        static_cast<float*>(g.y)[at] = value;
+    }
   }
 }
 
@@ -230,6 +275,9 @@ void fill_scalar(Kernels& table) {
   table.attention_f32_bytes = attention_bytes;
   table.attention_bf16_bytes = attention_bytes;
   table.layer_norm = layer_norm;
+  table.rms_norm = rms_norm;
+  table.rotate = rotate;
+  table.gate = gate;
   table.to_bf16 = to_bf16;
   table.to_codes = to_codes;
   table.activate = activate;
