@@ -46,7 +46,8 @@ Result<TokenizedText> Engine::tokenize_chunks(std::span<const std::string> chunk
   }
   text.ids.insert(text.ids.end(), frame.after.begin(), frame.after.end());
   if (text.ids.size() > static_cast<size_t>(encode.max_length)) {
-    return fail(ErrorCode::kTooLarge, "the chunks are more than {} tokens together, which is the longest text", encode.max_length);
+    return fail(ErrorCode::kTooLarge, "the chunks are more than {} tokens together, which is the longest text",
+                encode.max_length);
   }
   TRY_VOID(impl_->check_ids(text));
   return text;

@@ -133,7 +133,8 @@ TEST(ModelSpec, SimilarityNames) {
   folder.write("config_sentence_transformers.json", R"({"similarity_fn_name": "maxsim"})");
   expect_error(folder, ErrorCode::kUnsupported, "found 'maxsim', supported: cosine, dot, euclidean, manhattan");
   folder.write("config_sentence_transformers.json", R"({"model_type": "LateInteraction"})");
-  expect_error(folder, ErrorCode::kUnsupported, "model_type: found 'LateInteraction', supported: SentenceTransformer, CrossEncoder");
+  expect_error(folder, ErrorCode::kUnsupported,
+               "model_type: found 'LateInteraction', supported: SentenceTransformer, CrossEncoder");
 }
 
 TEST(ModelSpec, ActivationNames) {
