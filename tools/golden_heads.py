@@ -72,10 +72,33 @@ def family(name: str) -> dict:
             num_hidden_layers=4, num_hidden_groups=2, inner_group_num=2, hidden_act="gelu_new", max_position_embeddings=60,
             pad_token_id=0, bos_token_id=2, eos_token_id=3,
         ),
+        "mpnet": dict(
+            stem="MPNet", labels=2, hidden_size=40, num_attention_heads=4, intermediate_size=60, num_hidden_layers=2,
+            max_position_embeddings=58, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+        ),
+        "modernbert": dict(
+            stem="ModernBert", labels=1, hidden_size=48, num_attention_heads=3, intermediate_size=52, num_hidden_layers=3,
+            max_position_embeddings=60, local_attention=8, global_attn_every_n_layers=2, classifier_pooling="mean",
+            pad_token_id=0, cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3,
+        ),
+        "deberta": dict(
+            stem="DebertaV2", labels=1, hidden_size=40, num_attention_heads=4, intermediate_size=60, num_hidden_layers=2,
+            max_position_embeddings=60, relative_attention=True, position_buckets=8, norm_rel_ebd="layer_norm",
+            share_att_key=True, pos_att_type="p2c|c2p", position_biased_input=False, type_vocab_size=0, pad_token_id=0,
+            pooler_hidden_size=40, pooler_hidden_act="gelu",
+        ),
+        "qwen3": dict(
+            stem="Qwen3", labels=1, hidden_size=40, num_attention_heads=4, num_key_value_heads=2, head_dim=12,
+            intermediate_size=52, num_hidden_layers=2, max_position_embeddings=60, pad_token_id=3, bos_token_id=None,
+            eos_token_id=3, tie_word_embeddings=True,
+        ),
     }[name]
 
 
 FAMILIES = ["bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "albert"]
+# Families of other designs. Those in UNMASKED have no masked language model here.
+OTHERS = ["mpnet", "modernbert", "deberta", "qwen3"]
+UNMASKED = ["deberta", "qwen3"]
 
 
 def vocabulary(plain: list[str], is_roberta: bool) -> list[str]:
@@ -103,7 +126,7 @@ def write_tokenizer(folder: Path, name: str, tokens: list[str]) -> tokenizers.To
     tokenizer = build_tokenizer(tokens, is_roberta)
     tokenizer.save(str(folder / "tokenizer.json"))
     inputs = ["input_ids", "attention_mask"]
-    if not is_roberta and name != "distilbert":
+    if not is_roberta and name not in ("distilbert", "modernbert", "qwen3"):
         inputs.insert(1, "token_type_ids")
     roles = ["bos_token", "pad_token", "eos_token", "unk_token", "mask_token"] if is_roberta else [
         "pad_token", "unk_token", "cls_token", "sep_token", "mask_token"]
@@ -130,9 +153,11 @@ def randomise(model: torch.nn.Module, seed: int) -> torch.nn.Module:
     return model.eval()
 
 
-def build_models(stem: str, config) -> tuple[torch.nn.Module, torch.nn.Module]:
-    """A classifier and a masked language model around the same encoder."""
+def build_models(name: str, stem: str, config) -> tuple[torch.nn.Module, torch.nn.Module | None]:
+    """A classifier and, where the family has one, a masked language model around the same encoder."""
     classifier = randomise(getattr(transformers, stem + "ForSequenceClassification")(config), 7)
+    if name in UNMASKED:
+        return classifier, None
     masked = randomise(getattr(transformers, stem + "ForMaskedLM")(config), 8)
     prefix = masked.base_model_prefix
     encoder = {key: value for key, value in getattr(classifier, prefix).state_dict().items() if "pooler" not in key}
@@ -141,11 +166,11 @@ def build_models(stem: str, config) -> tuple[torch.nn.Module, torch.nn.Module]:
     return classifier, masked
 
 
-def tensors_of(classifier: torch.nn.Module, masked: torch.nn.Module) -> dict[str, torch.Tensor]:
+def tensors_of(classifier: torch.nn.Module, masked: torch.nn.Module | None) -> dict[str, torch.Tensor]:
     """Both in one file. What the masked model ties to the word embeddings is left out, as checkpoints leave it out."""
     tensors = {key: value for key, value in classifier.state_dict().items() if value.dtype == torch.float32}
-    tied = set(masked.all_tied_weights_keys)
-    for key, value in masked.state_dict().items():
+    tied = set(masked.all_tied_weights_keys) if masked else set()
+    for key, value in masked.state_dict().items() if masked else []:
         if key not in tensors and key not in tied and value.dtype == torch.float32:
             tensors[key] = value
     return {key: value.detach().clone().contiguous() for key, value in tensors.items()}
@@ -159,7 +184,7 @@ def write_model(folder: Path, name: str, plain: list[str]) -> None:
     if name == "roberta":
         config.id2label = {0: "bad", 1: "so so", 2: "good"}
         config.label2id = {label: index for index, label in config.id2label.items()}
-    classifier, masked = build_models(stem, config)
+    classifier, masked = build_models(name, stem, config)
     save_file(tensors_of(classifier, masked), folder / "model.safetensors", metadata={"format": "pt"})
     value = {key: item for key, item in config.to_dict().items() if key not in ("_name_or_path", "dtype", "torch_dtype")}
     value["architectures"] = [stem + "ForSequenceClassification"]
@@ -180,6 +205,9 @@ class References:
         self.classifier = transformers.AutoModelForSequenceClassification.from_pretrained(folder, **kwargs).eval()
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         self.cross = CrossEncoder(str(folder), device="cpu", model_kwargs=kwargs, max_length=limit, local_files_only=True)
+        if folder.parent.name.removeprefix("heads-") in UNMASKED:
+            self.sparse = {}
+            return
         module = Transformer(str(folder), transformer_task="fill-mask", max_seq_length=limit, model_kwargs=kwargs)
         self.sparse = {
             kind: SparseEncoder(modules=[module, SpladePooling(*kind)], device="cpu")
@@ -207,6 +235,8 @@ class References:
             return item
         with torch.no_grad():
             item["hidden"] = self.encoder(**inputs).last_hidden_state[0].tolist()
+        if not self.sparse:
+            return item
         item["sparse"] = pairs_of(self.sparse["max", "relu"].encode(first, convert_to_sparse_tensor=False))
         item["sparse_sum"] = pairs_of(self.sparse["sum", "log1p_relu"].encode(first, convert_to_sparse_tensor=False))
         return item
@@ -286,9 +316,61 @@ def make_colbert(folder: Path, plain: list[str]) -> None:
     write_items(folder.parent / "heads.json", 48, items)
 
 
+JUDGE_PREFIX = (
+    "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. "
+    'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n'
+)
+JUDGE_SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+JUDGE_INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query"
+
+
+def make_judge(folder: Path, plain: list[str]) -> None:
+    """A language model that answers yes or no, as the model cards of Qwen3's rerankers use it."""
+    tokens = vocabulary(plain, False) + ["yes"]
+    sizes = family("qwen3")
+    sizes = {key: value for key, value in sizes.items() if key not in ("stem", "labels")} | {"max_position_embeddings": 400}
+    config = transformers.Qwen3Config(vocab_size=len(tokens), **sizes)
+    model = randomise(transformers.Qwen3ForCausalLM(config), 12)
+    model.tie_weights()
+    model.save_pretrained(folder)
+    write_tokenizer(folder, "qwen3", tokens)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    before, after = (tokenizer.encode(part, add_special_tokens=False) for part in (JUDGE_PREFIX, JUDGE_SUFFIX))
+    yes, no = tokenizer.convert_tokens_to_ids("yes"), tokenizer.convert_tokens_to_ids("no")
+    limit = 330
+    items = []
+    for query, document in PAIRS:
+        middle = f"<Instruct>: {JUDGE_INSTRUCTION}\n<Query>: {query}\n<Document>: {document}"
+        cut = tokenizer(middle, truncation=True, max_length=limit - len(before) - len(after))["input_ids"]
+        ids = before + cut + after
+        with torch.no_grad():
+            logits = model(input_ids=torch.tensor([ids])).logits[0, -1]
+        score = torch.softmax(torch.stack([logits[no], logits[yes]]), dim=0)[1]
+        items.append({"first": query, "second": document, "ids": ids, "logits": [float(logits[yes] - logits[no])],
+                      "scores": [float(score)]})
+    write_items(folder.parent / "heads.json", limit, items)
+
+
+def make_bge(folder: Path) -> None:
+    """The heads of bge-m3 as torch saves them, and once more as safetensors."""
+    generator = torch.Generator().manual_seed(11)
+    for stem, rows in (("sparse_linear", 1), ("colbert_linear", 44)):
+        linear = torch.nn.Linear(44, rows)
+        with torch.no_grad():
+            for parameter in linear.parameters():
+                parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
+        torch.save(linear.state_dict(), folder / f"{stem}.pt")
+        save_file({key: value.clone() for key, value in linear.state_dict().items()}, folder / f"{stem}.safetensors")
+
+
 def make(name: str, folder: Path, plain: list[str]) -> None:
     """`plain` is the vocabulary of the BERT goldens."""
     if name == "colbert":
         make_colbert(folder, plain)
+    elif name == "judge":
+        make_judge(folder, plain)
+    elif name == "bge":
+        make_bge(folder)
     else:
         make_family(name, folder, plain)

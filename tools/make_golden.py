@@ -434,7 +434,7 @@ WRITERS = {
     "bert-sharded": write_bert_sharded,
     "bert-long": write_bert_long,
 }
-HEADS = [f"heads-{family}" for family in [*golden_heads.FAMILIES, "colbert"]]
+HEADS = [f"heads-{family}" for family in [*golden_heads.FAMILIES, *golden_heads.OTHERS, "colbert", "judge", "bge"]]
 
 
 def make(name: str, out: Path) -> None:

@@ -34,7 +34,7 @@ struct ModelOptions {
   std::optional<std::string> prompt = {};       // put before every text
   std::optional<std::string> prompt_name = {};  // one of the model's prompts
   std::optional<std::string> pooling =
-      {};  // cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken; the model's own if not given
+      {};  // cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken, splade; the model's own if not given
   std::string normalize = "auto";      // auto (as the model says), on, off
   std::optional<int> dimensions = {};  // keep this many leading numbers, normalised after the cut
   // Folder that keeps packed weights, so that the next load is faster and processes share memory; empty: none.
@@ -91,6 +91,9 @@ class Model {
   std::vector<Result<std::vector<float>>> classify(std::span<const std::string> texts, Scores scores = Scores::kModel) const;
   // Weights of words (SPLADE, bge-m3).
   std::vector<Result<SparseVector>> embed_sparse(std::span<const std::string> texts) const;
+  // One vector for each chunk of one text. The chunks are read together, so that each is understood beside the others (late
+  // chunking); too many tokens for the model are kTooLarge.
+  Result<std::vector<Vector>> embed_chunks(std::span<const std::string> chunks) const;
   // One vector for each token: the last hidden states, or what a model for late interaction makes of them.
   std::vector<Result<TokenVectors>> embed_tokens(std::span<const std::string> texts) const;
 

@@ -18,7 +18,8 @@ Result<EngineOptions> engine_options(const std::filesystem::path& folder, const 
   result.truncate_side = TRY(parse_truncate_side(options.truncate_side));
   result.prompt = options.prompt;
   result.prompt_name = options.prompt_name;
-  if (options.pooling) result.pooling = TRY(parse_pooling(*options.pooling));
+  result.splade = options.pooling == "splade";
+  if (options.pooling && !result.splade) result.pooling = TRY(parse_pooling(*options.pooling));
   result.normalize = TRY(parse_normalize(options.normalize));
   result.dimensions = options.dimensions;
   result.weight_cache = options.weight_cache;
@@ -141,6 +142,18 @@ std::vector<Result<SparseVector>> Model::embed_sparse(std::span<const std::strin
 
 std::vector<Result<TokenVectors>> Model::embed_tokens(std::span<const std::string> texts) const {
   return impl_->run<TokenVectors>(texts, OutputKind::kTokens, [](TextOutput output) { return std::move(output.tokens); });
+}
+
+Result<std::vector<Vector>> Model::embed_chunks(std::span<const std::string> chunks) const {
+  const TokenizedText text = TRY(impl_->engine.tokenize_chunks(chunks, {}));
+  const TextOutput output = TRY(std::move(impl_->engine.run({&text, 1}).front()));
+  const size_t columns = static_cast<size_t>(dimensions());
+  std::vector<Vector> vectors;
+  for (size_t begin = 0; begin < output.chunks.size(); begin += columns) {
+    const auto first = output.chunks.begin() + static_cast<std::ptrdiff_t>(begin);
+    vectors.emplace_back(first, first + static_cast<std::ptrdiff_t>(columns));
+  }
+  return vectors;
 }
 
 Result<std::vector<int32_t>> Model::tokenize(std::string_view text) const {

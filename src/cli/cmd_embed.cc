@@ -10,6 +10,7 @@
 #include "cli/model_flags.h"
 #include "cli/progress_bar.h"
 #include "jobs/embed_job.h"
+#include "jobs/output_job.h"
 
 namespace inlay {
 namespace {
@@ -47,6 +48,9 @@ class EmbedCommand final : public Command {
     add_value(app, "--output", output_, "File for the vectors; - is standard output")->capture_default_str();
     add_value(app, "--output-format", output_format_, "auto (by suffix; jsonl for standard output), npy or jsonl")
         ->capture_default_str();
+    add_value(app, "--output-kind", output_kind_,
+              "What to make of a text: vector, or, where the model gives it, scores, sparse or tokens; all but vector as jsonl")
+        ->capture_default_str();
     add_value(app, "--on-error", on_error_, "What a row without a usable text does: fail or skip")->capture_default_str();
     add_switch(app, "--json", json_, "End with one line of figures as JSON, on standard output unless the vectors are there");
     add_switch(app, "--quiet", quiet_, "No progress");
@@ -60,8 +64,12 @@ class EmbedCommand final : public Command {
     const std::optional<OutputFormat> named = output_format_from_name(output_format_);
     if (!named) return fail(ErrorCode::kInvalidArgument, "--output-format {}: wanted auto, npy or jsonl", output_format_);
     const OutputFormat format = TRY(choose_output_format(output_, *named));
+    const std::optional<OutputKind> kind = output_from_name(output_kind_);
+    if (!kind)
+      return fail(ErrorCode::kInvalidArgument, "--output-kind {}: wanted vector, scores, sparse or tokens", output_kind_);
     EngineOptions options = TRY(model_.options(&interrupt));
     options.ids_only = input_.holds_ids();
+    if (*kind != OutputKind::kVector) return run_other(*kind, options, format, interrupt);
     TextReader reader = TRY(input_.open(interrupt));
     const Engine engine = TRY(Engine::load(options));
     TRY_VOID(engine.require(OutputKind::kVector));
@@ -86,6 +94,31 @@ class EmbedCommand final : public Command {
     return run_embed_job(engine, reader, writer, on_error, hooks);
   }
 
+  // Outputs that are no vector have their own shape a row, so that only JSON lines hold them.
+  Result<> run_other(OutputKind kind, const EngineOptions& options, OutputFormat format, const Interrupt& interrupt) const {
+    if (format != OutputFormat::kJsonl) {
+      return fail(ErrorCode::kInvalidArgument, "--output-kind {}: only jsonl holds it; see --output-format", output_kind_);
+    }
+    if (options.ids_only)
+      return fail(ErrorCode::kInvalidArgument, "--output-kind {}: --ids-field is for vectors", output_kind_);
+    TextReader reader = TRY(input_.open(interrupt));
+    const Engine engine = TRY(Engine::load(options));
+    OutputFile out = TRY(OutputFile::create(output_));
+    const NextRow next = [&]() -> Result<std::optional<TextRow>> {
+      if (interrupt.requested()) return fail(ErrorCode::kCancelled, "interrupted");
+      return reader.next();
+    };
+    const auto skipped = [](const std::string& why) { std::fputs(fmt::format("skipped {}\n", why).c_str(), stderr); };
+    const OutputReport report =
+        TRY(run_output_job(engine, {.kind = kind, .skips_bad_rows = on_error_ == "skip"}, next, out, skipped));
+    TRY_VOID(out.commit());
+    JsonWriter json;
+    json.begin_object().key("texts").value(report.texts).key("tokens").value(report.tokens);
+    json.key("truncated").value(report.truncated).key("failed").value(report.failed).end_object();
+    if (json_) std::fputs((json.text() + "\n").c_str(), output_ == "-" ? stderr : stdout);
+    return {};
+  }
+
   void tell(const EmbedReport& report, const Engine& engine) const {
     if (json_) std::fputs(summary(report, engine).c_str(), output_ == "-" ? stderr : stdout);
     if (json_ || quiet_) return;
@@ -102,6 +135,7 @@ class EmbedCommand final : public Command {
   InputFlags input_;
   std::string output_ = "-";
   std::string output_format_ = "auto";
+  std::string output_kind_ = "vector";
   std::string on_error_ = "fail";
   bool json_ = false;
   bool quiet_ = false;

@@ -34,7 +34,7 @@ Result<std::optional<Pooling>> optional_pooling(const std::string& name) {
   const std::optional<Pooling> pooling = pooling_from_name(name);
   if (!pooling) {
     return fail(ErrorCode::kInvalidArgument,
-                "--pooling {}: wanted cls, mean, max, mean_sqrt_len_tokens, weightedmean or lasttoken", name);
+                "--pooling {}: wanted cls, mean, max, mean_sqrt_len_tokens, weightedmean, lasttoken or splade", name);
   }
   return pooling;
 }
@@ -69,7 +69,8 @@ void ModelFlags::add_compute_flags(CLI::App& app) {
 void ModelFlags::add_all(CLI::App& app) {
   add_text_flags(app);
   add_compute_flags(app);
-  add_value(app, "--pooling", pooling_, "Pooling instead of the model's: cls, mean, max, ...");
+  add_value(app, "--pooling", pooling_,
+            "Pooling instead of the model's: cls, mean, max, ...; splade for the words' weights of a masked language model");
   add_value(app, "--normalize", normalize_, "Scale vectors to length 1: auto (as the model says), on or off")
       ->capture_default_str();
   add_value(app, "--dimensions", dimensions_, "Keep so many leading numbers of each vector")->check(CLI::PositiveNumber);
@@ -90,7 +91,8 @@ Result<EngineOptions> ModelFlags::options(const Interrupt* interrupt) const {
   options.task = task_;
   options.truncate_side = TRY(truncation_from_name(truncate_side_));
   options.normalize = TRY(normalize_from_name(normalize_));
-  options.pooling = TRY(optional_pooling(pooling_));
+  options.splade = pooling_ == "splade";
+  if (!options.splade) options.pooling = TRY(optional_pooling(pooling_));
   if (max_length_ > 0) options.max_length = max_length_;
   if (dimensions_ > 0) options.dimensions = dimensions_;
   if (max_batch_tokens_ > 0) options.max_batch_tokens = max_batch_tokens_;

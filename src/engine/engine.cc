@@ -11,12 +11,14 @@ void Engine::Impl::fill(EngineLane& lane, std::span<const TokenizedText* const> 
   lane.prompt_tokens.clear();
   lane.outputs.clear();
   lane.queries.clear();
+  lane.chunks.clear();
   lane.any_output = {};
   for (const TokenizedText* text : texts) {
     lane.batch.add(text->ids, text->type_ids);
     lane.prompt_tokens.push_back(std::min(text->prompt_tokens, static_cast<int>(text->ids.size()) - 1));
     lane.outputs.push_back(text->outputs);
     lane.queries.push_back(text->is_query);
+    lane.chunks.push_back(text->chunks);
     lane.any_output.add(text->outputs);
   }
   INLAY_CHECK(lane.batch.tokens() <= lane.workspace.max_tokens(), "batches are planned within max_batch_tokens");
@@ -50,7 +52,14 @@ Result<> Engine::Impl::check(const TokenizedText& text) const {
     return fail(ErrorCode::kUnsupported, "asked for '{}', the model gives: {}", output_names(text.outputs),
                 output_names(outputs));
   }
-  return check_ids(text);
+  TRY_VOID(check_ids(text));
+  const int length = static_cast<int>(text.ids.size());
+  for (const TokenSpan& chunk : text.chunks) {
+    if (chunk.begin >= 0 && chunk.begin < chunk.end && chunk.end <= length) continue;
+    return fail(ErrorCode::kInvalidArgument, "a chunk of tokens {} to {} is not in a text of {}", chunk.begin, chunk.end,
+                length);
+  }
+  return {};
 }
 
 void EngineLaneDeleter::operator()(EngineLane* lane) const { delete lane; }
@@ -116,6 +125,7 @@ Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions&
 }
 
 Result<TokenizedText> Engine::tokenize_pair(std::string_view first, std::string_view second, const TextOptions& options) const {
+  if (impl_->spec.classifier && impl_->spec.classifier->logit_score) return impl_->tokenize_judgement(first, second, options);
   const EncodeOptions encode = TRY(impl_->encode_options_for(options, true));
   std::string prompted = options.prompt ? *options.prompt : impl_->prompt;
   prompted.append(first);

@@ -32,6 +32,8 @@ struct EngineOptions {
   std::optional<Pooling> pooling = {};  // instead of the folder's
   Normalize normalize = Normalize::kAuto;
   std::optional<int> dimensions = {};  // keep this many leading numbers of each vector (before normalising)
+  // The folder holds a masked language model for SPLADE, although no module says so: it gives kSparse.
+  bool splade = false;
   bool escape_special_tokens = false;
   bool ids_only = false;                     // no tokenizer is loaded: texts come as token ids, so that prompts have no place
   std::optional<int> max_batch_tokens = {};  // most tokens of a batch; a longer text is a batch of its own
@@ -45,6 +47,12 @@ struct EngineOptions {
 // The text that goes before every text: the prompt given, or the one named, or the folder's default, or none.
 Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec& spec);
 
+// Tokens [begin, end) of a text.
+struct TokenSpan {
+  int begin = 0;
+  int end = 0;
+};
+
 // One text, tokenised and checked, ready to run.
 struct TokenizedText {
   std::vector<int32_t> ids = {};
@@ -53,6 +61,7 @@ struct TokenizedText {
   bool truncated = false;
   OutputSet outputs = {OutputKind::kVector};  // what to make of it
   bool is_query = false;                      // for late interaction, which leaves some tokens of documents out
+  std::vector<TokenSpan> chunks = {};         // late chunking: each gets a vector of its own, besides the text's
 };
 
 // How one text is read, where it differs from the engine's options.
@@ -105,6 +114,9 @@ class Engine {
   // The two as one input, as cross-encoders read a query and a document; the longer one is cut first. Asks for kScores. No
   // prompt is put before them.
   Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second, const TextOptions& options) const;
+  // Chunks of one text, which are read together so that each is understood beside the others, and get a vector each (late
+  // chunking). kTooLarge if they are too long together: nothing is cut.
+  Result<TokenizedText> tokenize_chunks(std::span<const std::string> chunks, const TextOptions& options) const;
   // Ids used as given, nothing added. Every id must be in [0, vocab_size), and the length in [1, max_length].
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const;
 

@@ -32,9 +32,10 @@ class EngineLane {
   Workspace workspace;
   PackedBatch batch;
   std::vector<int> prompt_tokens;
-  std::vector<OutputSet> outputs;  // by text
-  std::vector<bool> queries;       // by text
-  OutputSet any_output;            // of any text
+  std::vector<OutputSet> outputs;              // by text
+  std::vector<bool> queries;                   // by text
+  std::vector<std::vector<TokenSpan>> chunks;  // by text
+  OutputSet any_output;                        // of any text
   RowMemory vector_memory, score_memory, token_memory;
   SparseMemory sparse_memory;
 };
@@ -74,6 +75,8 @@ struct Engine::Impl {
   // Whether the text may run: its length and its ids; check() asks also whether the model gives what it wants.
   Result<> check_ids(const TokenizedText& text) const;
   Result<> check(const TokenizedText& text) const;
+  std::vector<float> pool_chunks(EngineLane& lane, int text) const;
+  Result<TokenizedText> tokenize_judgement(std::string_view query, std::string_view text, const TextOptions& options) const;
   Result<EncodeOptions> encode_options_for(const TextOptions& options, bool is_pair) const;
   // Takes the texts in as the lane's batch.
   void fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const;

@@ -7,8 +7,13 @@ namespace {
 
 // Relative to the largest number of a list; wrong eps, activations or positions move them by 1e-4 and more.
 constexpr float kTolerance = 1e-5F;
-constexpr std::array<const char*, 7> kFamilies = {"heads-bert",       "heads-roberta", "heads-xlm-roberta", "heads-camembert",
-                                                  "heads-distilbert", "heads-electra", "heads-albert"};
+constexpr std::array<const char*, 11> kFamilies = {"heads-bert",       "heads-roberta", "heads-xlm-roberta", "heads-camembert",
+                                                   "heads-distilbert", "heads-electra", "heads-albert",      "heads-mpnet",
+                                                   "heads-modernbert", "heads-deberta", "heads-qwen3"};
+// Those that have a masked language model too.
+constexpr std::array<const char*, 9> kMaskedFamilies = {"heads-bert",      "heads-roberta",    "heads-xlm-roberta",
+                                                        "heads-camembert", "heads-distilbert", "heads-electra",
+                                                        "heads-albert",    "heads-mpnet",      "heads-modernbert"};
 
 std::vector<float> floats_of(const Json& item, std::string_view key) {
   std::vector<float> values;
@@ -173,6 +178,27 @@ TEST_P(HeadsGolden, OutputsHaveTheSameBitsAloneAndInABatch) {
   }
 }
 
+// A language model that says yes or no, with the prompt of Qwen3's rerankers around a pair.
+TEST_P(HeadsGolden, JudgingModelsEqualTheReference) {
+  const Engine engine = must(Engine::load({.model = golden_model("heads-judge"),
+                                           .dtype = Precision::kFloat32,
+                                           .threads = 2,
+                                           .max_length = 330,
+                                           .kernels = GetParam()}));
+  float worst = 0;
+  for (const HeadItem& item : read_items("heads-judge")) {
+    TokenizedText text = must(engine.tokenize_pair(item.first, item.second.value_or(""), {}));
+    EXPECT_EQ(text.ids, item.ids);
+    const std::vector<float> logits = must(std::move(engine.run({&text, 1}).front())).scores;
+    worst = std::max(worst, distance(logits, item.logits));
+    const std::vector<std::string> document = {item.second.value_or("")};
+    const std::vector<Result<float>> scores = must(rerank(engine, item.first, document, ScoreForm::kModel));
+    EXPECT_NEAR(must(scores.front()), item.scores.front(), kTolerance);
+  }
+  EXPECT_LE(worst, kTolerance);
+  std::printf("heads-judge: logits differ by %.1e\n", worst);
+}
+
 // The largest difference of two sparse vectors; a weight that is missing counts as 0.
 float distance(const SparseVector& found, const SparseVector& wanted) {
   std::map<int32_t, float> differences;
@@ -219,7 +245,7 @@ class SpladeGolden : public HeadsGolden {
 };
 
 TEST_P(SpladeGolden, WeightsEqualSentenceTransformers) {
-  for (const char* name : kFamilies) {
+  for (const char* name : kMaskedFamilies) {
     const std::vector<HeadItem> items = single_texts(name);
     const TestFolder folder, other;
     const EngineOptions options = {.dtype = Precision::kFloat32, .threads = 2, .kernels = GetParam()};

@@ -66,6 +66,19 @@ std::vector<int32_t> ids_of(const Tokenizer& tokenizer, std::span<const std::str
   return ids;
 }
 
+// The ids of the words that a judging model may say.
+Result<> find_words(const std::optional<Tokenizer>& tokenizer, LogitScoreSpec& score) {
+  const auto find = [&](std::optional<int>& id, const std::string& token) -> Result<> {
+    if (id) return {};
+    const std::optional<int32_t> found = tokenizer ? tokenizer->token_to_id(token) : std::nullopt;
+    if (!found) return fail(ErrorCode::kUnsupported, "the vocabulary has no token '{}', which the score is read from", token);
+    id = *found;
+    return {};
+  };
+  TRY_VOID(find(score.true_id, score.true_token));
+  return score.has_false ? find(score.false_id, score.false_token) : Result<>();
+}
+
 }  // namespace
 
 bool pools_prompt(const ModelSpec& spec) { return pooling_of(spec).include_prompt; }
@@ -98,8 +111,9 @@ Result<> Engine::Impl::load_heads(const EngineOptions& options, const Kernels& t
                                     .final_normalize = options.normalize == Normalize::kOn,
                                     .dimensions = options.dimensions};
   head = TRY(Head::load(spec, head_options, table, *team));
-  tokens = TRY(TokenHead::load(spec, weights, table, *team));
+  tokens = TRY(TokenHead::load(spec, table, *team));
   if (spec.tokens && tokenizer) tokens.skip(ids_of(*tokenizer, spec.tokens->skipped));
+  if (spec.classifier && spec.classifier->logit_score) TRY_VOID(find_words(tokenizer, *spec.classifier->logit_score));
   if (spec.classifier) classifier = TRY(Classifier::load(spec, weights, table, *team));
   if (!spec.sparse) return {};
   const bool has_file = !spec.sparse->weights.empty();
@@ -131,6 +145,10 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   ModelSpec spec = TRY(read_model_spec(options.model));
   TRY_VOID(choose_task(options.task, spec.encoder));
   if (options.pooling) override_pooling(spec, *options.pooling);
+  if (options.splade) {
+    spec.sparse.emplace();
+    spec.outputs = {OutputKind::kSparse, OutputKind::kTokens};
+  }
   const uint64_t heap_before = heap_bytes();
   std::optional<Tokenizer> tokenizer = TRY(load_tokenizer(options, spec));
   const uint64_t heap_after = heap_bytes();

@@ -40,8 +40,28 @@ void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> stat
   }
 }
 
+// A vector for each chunk of a text, from the states of its tokens.
+std::vector<float> Engine::Impl::pool_chunks(EngineLane& lane, int text) const {
+  const std::vector<TokenSpan>& chunks = lane.chunks[text];
+  const size_t dimensions = static_cast<size_t>(head.dimensions());
+  std::vector<float> vectors(chunks.size() * dimensions);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    PackedBatch alone;
+    alone.starts = {0, chunks[i].end - chunks[i].begin};
+    const Floats states = {lane.workspace.hidden().row(lane.batch.starts[text] + chunks[i].begin),
+                           lane.workspace.hidden().stride};
+    const int no_prompt = 0;
+    head.apply(alone, {&no_prompt, 1}, states, lane.vector_memory, vectors.data() + i * dimensions);
+  }
+  return vectors;
+}
+
 Result<> Engine::Impl::collect(EngineLane& lane, int text, TextOutput& output) const {
   const OutputSet wanted = lane.outputs[text];
+  if (wanted.has(OutputKind::kVector) && !lane.chunks[text].empty()) {
+    output.chunks = pool_chunks(lane, text);
+    if (!is_finite(output.chunks)) return fail(ErrorCode::kInternal, "a vector is not finite (NaN or infinity)");
+  }
   if (wanted.has(OutputKind::kScores)) {
     const float* logits = classifier->logits(text, lane.score_memory);
     output.scores.assign(logits, logits + classifier->labels());

@@ -27,6 +27,8 @@ TextOptions options_for(const ModelSpec& spec, const TextOptions& options, bool 
   if (!result.prompt) {
     result.prompt = is_query ? prompt_of(spec, kQuery) : prompt_of(spec, kDocument);
   }
+  const std::optional<int>& length = is_query ? spec.tokens->query_length : spec.tokens->document_length;
+  if (length) result.max_length = std::min(*length, result.max_length.value_or(*length));
   return result;
 }
 
@@ -35,6 +37,9 @@ Result<TokenizedText> tokenize_side(const Engine& engine, std::string_view text,
   result.outputs = {OutputKind::kTokens};
   return result;
 }
+
+// bge-m3, whose head lies in a file of its own, takes the mean over the query's tokens; others take the sum.
+bool takes_mean(const ModelSpec& spec) { return !spec.tokens->weights.empty(); }
 
 // The sum over rows of `query` of the largest product with a row of `text`.
 float late_score(const TokenVectors& query, const TokenVectors& text) {
@@ -102,7 +107,9 @@ std::vector<Result<float>> rerank_scores(const Engine& engine, ScoreForm form, s
     if (!failed) {
       scores.emplace_back(tl::unexpected<Error>(failed.error()));
     } else if (is_late) {
-      scores.emplace_back(late_score(outputs[0]->tokens, outputs[i]->tokens));
+      const TokenVectors& query = outputs[0]->tokens;
+      const float rows = takes_mean(engine.spec()) ? static_cast<float>(std::max<size_t>(1, query.ids.size())) : 1.0F;
+      scores.emplace_back(late_score(query, outputs[i]->tokens) / rows);
     } else {
       float score = outputs[i]->scores.front();
       finish_scores(engine.spec(), form, {&score, 1});

@@ -89,7 +89,9 @@ std::unique_ptr<PendingRequest> SchedulerCore::prepare(WorkRequest work, std::fu
   std::vector<QueuedText> runnable;
   runnable.reserve(work.texts.size());
   request->vectors.reserve(work.texts.size());
-  const auto wants_more = [](const TokenizedText& text) { return text.outputs != OutputSet{OutputKind::kVector}; };
+  const auto wants_more = [](const TokenizedText& text) {
+    return text.outputs != OutputSet{OutputKind::kVector} || !text.chunks.empty();
+  };
   if (std::any_of(work.texts.begin(), work.texts.end(), wants_more)) request->outputs.resize(work.texts.size());
   for (size_t i = 0; i < work.texts.size(); ++i) {
     if (Result<> checked = runner->check(work.texts[i]); !checked) {

@@ -4,13 +4,12 @@
 #include "engine/engine_testing.h"
 #include "engine/rerank.h"
 #include "engine/scheduler.h"
-#include "weights/test_safetensors.h"
+#include "weights/weight_store.h"
 
 namespace inlay {
 namespace {
 
 constexpr float kTolerance = 1e-5F;
-constexpr unsigned kSeed = 20261201;
 
 std::vector<float> matrix_of(const Json& item, std::string_view key) {
   std::vector<float> values;
@@ -83,19 +82,16 @@ struct Head {
   std::vector<float> weight, bias;
 };
 
-Head random_head(const TestFolder& folder, std::string_view file, int rows, int columns) {
-  std::mt19937 random(kSeed + static_cast<unsigned>(rows));
-  std::normal_distribution<float> normal(0, 0.3F);
-  Head head = {std::vector<float>(static_cast<size_t>(rows) * columns), std::vector<float>(rows)};
-  for (float& value : head.weight) value = normal(random);
-  for (float& value : head.bias) value = normal(random);
-  const auto bytes = [](const std::vector<float>& values) {
-    return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-  };
-  SafetensorsBuilder builder;
-  builder.add("weight", "F32", {rows, columns}, bytes(head.weight)).add("bias", "F32", {rows}, bytes(head.bias));
-  folder.write(file, builder.file());
-  return head;
+std::vector<float> floats_in(const WeightStore& store, std::string_view name) {
+  const TensorView* tensor = must(store.get(name));
+  std::vector<float> values(static_cast<size_t>(tensor->element_count()));
+  EXPECT_TRUE(to_float(*tensor, 0, values).has_value());
+  return values;
+}
+
+Head read_head(std::string_view file) {
+  const WeightStore store = must(WeightStore::open_file(golden_model("heads-bge") / file));
+  return {floats_in(store, "weight"), floats_in(store, "bias")};
 }
 
 // Rows of head.weight times `state`, plus head.bias, in double precision.
@@ -164,8 +160,11 @@ class BgeM3 : public TokenHeads {
         {"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},
         {"path":"2_Normalize","type":"sentence_transformers.models.Normalize"}])");
     folder_.write("1_Pooling/config.json", R"({"word_embedding_dimension":44,"pooling_mode_cls_token":true})");
-    sparse_ = random_head(folder_, "sparse_linear.safetensors", 1, kHidden);
-    colbert_ = random_head(folder_, "colbert_linear.safetensors", kHidden, kHidden);
+    for (const char* file : {"sparse_linear.pt", "colbert_linear.pt"}) {
+      std::filesystem::create_symlink(std::filesystem::absolute(golden_model("heads-bge") / file), folder_.path() / file);
+    }
+    sparse_ = read_head("sparse_linear.safetensors");
+    colbert_ = read_head("colbert_linear.safetensors");
   }
 
   static void expect_weights(const SparseVector& found, const std::map<int32_t, double>& wanted) {

@@ -204,9 +204,15 @@ std::string report_table(const ModelReport& report) {
     text += line("labels", fmt::format("{}; scores by {}", fmt::join(spec.classifier->labels, ", "),
                                        activation_text(spec.classifier->activation)));
   }
-  text += line("vectors", fmt::format("{} dimensions, {} similarity", spec.dimensions, spec.similarity));
+  const bool gives_vector = spec.outputs.has(OutputKind::kVector);
+  if (gives_vector) {
+    text += line("vectors", fmt::format("{} dimensions, {} similarity", spec.dimensions, spec.similarity));
+  }
   text += line("max length", fmt::format("{} tokens ({} positions)", spec.max_length, encoder.max_positions));
-  for (const ModuleSpec& module : spec.modules) text += line("module", module_text(module));
+  const std::vector<ModuleSpec>* const modules = gives_vector ? &spec.modules : spec.tokens ? &spec.tokens->modules : nullptr;
+  if (modules != nullptr) {
+    for (const ModuleSpec& module : *modules) text += line("module", module_text(module));
+  }
   for (const auto& [name, prompt] : spec.prompts) {
     const bool is_default = spec.default_prompt_name == name;
     text += line("prompt", fmt::format("{}{}: \"{}\"", name, is_default ? " (default)" : "", prompt));

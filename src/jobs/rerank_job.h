@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/rerank.h"
+#include "jobs/output_job.h"
 #include "jobs/text_reader.h"
 
 namespace inlay {
@@ -26,9 +27,6 @@ struct RankedRow {
   std::string text;
   float score = 0;
 };
-
-// Gives the next row, nothing at the end, or why the input cannot be read any further.
-using NextRow = std::function<Result<std::optional<TextRow>>()>;
 
 // Rows from the highest score to the lowest, equal ones in the order of the input. Memory grows with top_k, or with the input
 // where all rows are kept. `skipped` is told of rows that were left out, and why; it may be empty.

@@ -14,7 +14,8 @@ namespace inlay {
 // Immutable after loading; apply() may run in any number of threads with memory of their own.
 class Classifier {
  public:
-  // `spec` has a classifier. The head is looked up by the model's family, in the encoder's own weights.
+  // `spec` has a classifier; ids of its logit_score are known. The head is looked up by the model's family, in the encoder's
+  // own weights.
   static Result<Classifier> load(const ModelSpec& spec, const WeightStore& store, const Kernels& kernels, Team& team);
 
   int labels() const { return steps_.columns(); }
@@ -27,6 +28,7 @@ class Classifier {
  private:
   int hidden_size_ = 0;
   PoolingSpec pooling_;
+  std::optional<int> padding_;  // tokens at the end that are not read
   RowSteps steps_;
 };
 

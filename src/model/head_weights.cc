@@ -1,5 +1,7 @@
 #include "model/head_weights.h"
 
+#include <algorithm>
+
 namespace inlay {
 namespace {
 
@@ -65,6 +67,14 @@ Result<PackedLinear> HeadWeights::linear(const std::string& name, int columns, i
     return to_float(*view, int64_t{column} * k, out);
   };
   return PackedLinear::pack(kernels_, Format::kF32, columns, k, row, bias, team_).map_error(within(store_.file_of(name)));
+}
+
+Result<PackedLinear> HeadWeights::pack_row(std::span<const float> row) const {
+  const PackedLinear::RowSource source = [row](int, std::span<float> out) -> Result<> {
+    std::copy(row.begin(), row.end(), out.begin());
+    return {};
+  };
+  return PackedLinear::pack(kernels_, Format::kF32, 1, static_cast<int>(row.size()), source, {}, team_);
 }
 
 }  // namespace inlay

@@ -30,6 +30,8 @@ class HeadWeights {
   // NAME.weight [columns, k], and NAME.bias [columns] with `has_bias` (without a name: weight and bias); packed for fp32, since
   // heads work on few rows.
   Result<PackedLinear> linear(const std::string& name, int columns, int k, bool has_bias) const;
+  // A linear layer [1, row.size()] of these numbers.
+  Result<PackedLinear> pack_row(std::span<const float> row) const;
 
   const WeightStore& store() const { return store_; }
 

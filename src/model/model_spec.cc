@@ -22,7 +22,9 @@ void note_default_modules(const std::filesystem::path& folder, ModelSpec& spec) 
 Result<> take_heads(const std::filesystem::path& folder, bool has_modules, ModelSpec& spec) {
   spec.modules.emplace_back().pooling.modes = {Pooling::kMean};
   spec.dimensions = spec.encoder.hidden_size;
-  if (spec.sparse) {
+  if (spec.classifier) {
+    spec.outputs = {OutputKind::kScores, OutputKind::kTokens};
+  } else if (spec.sparse) {
     spec.outputs = {OutputKind::kSparse, OutputKind::kTokens};
   } else if (spec.tokens) {
     spec.outputs = {OutputKind::kTokens};
@@ -32,8 +34,12 @@ Result<> take_heads(const std::filesystem::path& folder, bool has_modules, Model
   } else if (has_modules) {
     return fail(ErrorCode::kUnsupported, "modules.json: no Pooling module, and config.json names no class for classification");
   } else {
-    TRY_VOID(read_colbert(folder, spec));
-    if (!spec.tokens) note_default_modules(folder, spec);
+    TRY_VOID(refuse_colbert(spec.encoder));
+    note_default_modules(folder, spec);
+    if (is_judge(spec.encoder)) {
+      spec.classifier = judge_of({});
+      spec.outputs.add(OutputKind::kScores);
+    }
   }
   return {};
 }

@@ -72,6 +72,16 @@ struct ModuleSpec {
 // What makes a score of a logit.
 enum class ScoreActivation : uint8_t { kIdentity, kSigmoid, kSoftmax };
 
+// A language model that judges texts by the word it would say next (Qwen3's rerankers): the score is the logit of one token,
+// less that of another one.
+struct LogitScoreSpec {
+  std::string true_token = "yes", false_token = "no";  // looked up in the vocabulary where no id is given
+  std::optional<int> true_id = {}, false_id = {};
+  bool has_false = true;
+  // What is put together: prefix, then the instruction, the query and the text, then suffix. The middle alone is cut.
+  std::string prefix = {}, suffix = {}, instruction = {};
+};
+
 // A folder for sequence classification: a cross-encoder if it has one label.
 struct ClassifierSpec {
   std::vector<std::string> labels;  // by logit; at least one
@@ -79,6 +89,11 @@ struct ClassifierSpec {
   ScoreActivation activation = ScoreActivation::kIdentity;
   // What makes probabilities: sigmoid for one label or labels that do not exclude each other, else softmax.
   ScoreActivation probability = ScoreActivation::kSigmoid;
+  // What families leave to config.json.
+  bool pools_mean = false;                           // over all tokens, rather than taking the first: ModernBERT
+  std::optional<Activation> hidden_activation = {};  // of the head's hidden layer
+  std::optional<int> padding = {};                   // decoders read the last token that is not this one
+  std::optional<LogitScoreSpec> logit_score = {};    // in place of a head
 };
 
 // A folder that weighs words of the vocabulary.
@@ -98,11 +113,11 @@ struct SparseSpec {
 
 // A folder that makes a vector of each token, for late interaction.
 struct TokenSpec {
-  std::vector<ModuleSpec> modules = {};   // kDense, kLayerNorm and kNormalize, on each token
-  std::string dense = {};                 // or a linear layer of the encoder's own weights, without bias, before the modules
-  std::filesystem::path weights = {};     // or a file with weight [columns, hidden] and bias
-  bool leaves_out_first = false;          // the first token gets no vector
-  std::vector<std::string> skipped = {};  // tokens that get no vector in documents
+  std::optional<int> query_length = {}, document_length = {};  // most tokens, where they differ from other texts'
+  std::vector<ModuleSpec> modules = {};                        // kDense, kLayerNorm and kNormalize, on each token
+  std::filesystem::path weights = {};                          // before them, a file with weight [columns, hidden] and bias
+  bool leaves_out_first = false;                               // the first token gets no vector
+  std::vector<std::string> skipped = {};                       // tokens that get no vector in documents
 };
 
 struct ModelSpec {

@@ -1,4 +1,6 @@
 // Folders for sequence classification: labels, and what makes scores of logits.
+#include <limits>
+
 #include "model/model_spec_parts.h"
 
 namespace inlay {
@@ -52,7 +54,47 @@ Result<std::optional<ScoreActivation>> stated_activation(const std::filesystem::
   return score_activation(config, "sbert_ce_default_activation_function");
 }
 
+// What heads of some families leave to config.json.
+Result<> read_head_fields(const Json& config, ClassifierSpec& classifier) {
+  const std::string pooling = TRY(config.string_or("classifier_pooling", "cls"));
+  if (pooling != "cls" && pooling != "mean") {
+    return fail(ErrorCode::kUnsupported, "config.json: classifier_pooling: found '{}', supported: cls, mean", pooling);
+  }
+  classifier.pools_mean = pooling == "mean";
+  for (const std::string_view key : {"classifier_activation", "pooler_hidden_act"}) {
+    const std::string name = TRY(config.string_or(key, ""));
+    if (name.empty()) continue;
+    classifier.hidden_activation = activation_from_config(name);
+    if (!classifier.hidden_activation) return fail(ErrorCode::kUnsupported, "config.json: {}: found '{}'", key, name);
+  }
+  if (config.find("pad_token_id")) {
+    classifier.padding = TRY(int_member(config, "pad_token_id", {-1, std::numeric_limits<int>::max()}, 0));
+  }
+  return {};
+}
+
+constexpr const char* kJudgePrefix =
+    "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. "
+    "Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n";
+constexpr const char* kJudgeSuffix = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
+constexpr const char* kJudgeInstruction = "Given a web search query, retrieve relevant passages that answer the query";
+
 }  // namespace
+
+bool is_judge(const EncoderConfig& encoder) {
+  return encoder.model_type == "qwen3" && !encoder.architectures.empty() && encoder.architectures[0] == "Qwen3ForCausalLM";
+}
+
+ClassifierSpec judge_of(LogitScoreSpec score) {
+  score.prefix = kJudgePrefix;
+  score.suffix = kJudgeSuffix;
+  score.instruction = kJudgeInstruction;
+  ClassifierSpec classifier;
+  classifier.labels = {"LABEL_0"};
+  classifier.activation = ScoreActivation::kSigmoid;
+  classifier.logit_score = std::move(score);
+  return classifier;
+}
 
 bool is_classifier(const EncoderConfig& encoder) {
   return !encoder.architectures.empty() && encoder.architectures[0].ends_with("ForSequenceClassification");
@@ -62,6 +104,7 @@ Result<ClassifierSpec> read_classifier(const std::filesystem::path& folder, cons
   const JsonDocument document = TRY(read_config(encoder_folder, "config.json"));
   const Json config = document.root();
   ClassifierSpec classifier;
+  TRY_VOID(read_head_fields(config, classifier));
   classifier.labels = TRY(read_labels(config));
   const bool is_single = classifier.labels.size() == 1;
   const std::string problem = TRY(config.string_or("problem_type", ""));

@@ -165,14 +165,25 @@ TEST(ModelSpecTokens, ModulesOnTokens) {
   expect_error(folder, ErrorCode::kCorrupt, "in_features: found 383, the module before it gives vectors of 384");
 }
 
-TEST(ModelSpecTokens, ColbertsOwnCheckpoints) {
+// Their queries would come out wrong.
+TEST(ModelSpecTokens, QueriesFilledWithMaskTokensAreRefused) {
   const ModelFolder folder;
   folder.remove("modules.json");
   folder.write_config_with(R"("architectures": ["HF_ColBERT"])");
-  EXPECT_TRUE(folder.read().outputs == OutputSet{OutputKind::kTokens});
-  EXPECT_EQ(folder.read().tokens->skipped.size(), 32U);
-  folder.write("artifact.metadata", R"({"mask_punctuation": false})");
-  EXPECT_TRUE(folder.read().tokens->skipped.empty());
+  expect_error(folder, ErrorCode::kUnsupported, "HF_ColBERT fills queries with mask tokens");
+  const ModelFolder other;
+  other.write("sentence_bert_config.json", R"({"query_expansion": {"strategy": "fixed", "length": 32}})");
+  expect_error(other, ErrorCode::kUnsupported, "query_expansion");
+}
+
+TEST(ModelSpecTokens, QueriesAndDocumentsMayHaveTheirOwnLengths) {
+  const ModelFolder folder;
+  folder.write("modules.json", modules_json({{"Transformer", ""}, {"Normalize", "1_Normalize"}}));
+  folder.write("1_Normalize/config.json",
+               R"({"module_input_name": "token_embeddings", "module_output_name": "token_embeddings"})");
+  folder.write("sentence_bert_config.json", R"({"query_length": 32, "document_length": null})");
+  EXPECT_EQ(folder.read().tokens->query_length, 32);
+  EXPECT_FALSE(folder.read().tokens->document_length.has_value());
 }
 
 TEST(ModelSpecTokens, FilesOfBgeM3) {

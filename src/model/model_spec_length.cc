@@ -15,7 +15,8 @@ constexpr std::array<const char*, 7> kModuleConfigs = {
     "sentence_xlnet_config.json",
 };
 
-constexpr std::array<std::string_view, 3> kTasks = {"feature-extraction", "sequence-classification", "fill-mask"};
+constexpr std::array<std::string_view, 4> kTasks = {"feature-extraction", "sequence-classification", "fill-mask",
+                                                    "text-generation"};
 
 // transformers writes 1e30 for "no limit"; whatever no text can reach is none.
 constexpr double kNoLimit = 1e9;
@@ -40,12 +41,25 @@ Result<> check_task(const Json& config) {
               list_text(kTasks));
 }
 
+// Settings of late interaction, which treats queries and documents in their own ways.
+Result<> read_late_lengths(const Json& config, ModelSpec& spec) {
+  if (config.find("query_expansion")) {
+    return fail(ErrorCode::kUnsupported, "{}: query_expansion: queries that are filled with mask tokens are not served",
+                config.where());
+  }
+  if (!spec.tokens) return {};
+  spec.tokens->query_length = TRY(read_limit(config, "query_length"));
+  spec.tokens->document_length = TRY(read_limit(config, "document_length"));
+  return {};
+}
+
 Result<std::optional<int>> read_module_config(ModelSpec& spec) {
   for (const char* name : kModuleConfigs) {
     const std::optional<JsonDocument> document = TRY(read_config_if_there(spec.folder, name));
     if (!document) continue;
     const Json config = document->root();
     TRY_VOID(check_task(config));
+    TRY_VOID(read_late_lengths(config, spec));
     spec.lower_case_first = TRY(config.bool_or("do_lower_case", false));
     for (const char* arguments : {"processor_kwargs", "tokenizer_args"}) {
       const std::optional<Json> given = config.find(arguments);

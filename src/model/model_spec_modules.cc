@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kMaxModules = 64;
 constexpr int64_t kMaxFeatures = 1 << 20;
-constexpr std::string_view kSupported = "Pooling, SpladePooling, Dense, Normalize, LayerNorm, Dropout, MultiVectorMask";
+constexpr std::string_view kSupported =
+    "Pooling, SpladePooling, Dense, Normalize, LayerNorm, Dropout, MultiVectorMask, LogitScore";
 constexpr size_t kMaxSkipped = 4096;
 
 // A relative path that stays inside the model's folder; "" is the folder itself.
@@ -137,6 +138,7 @@ class ModuleReader {
     if (entry.kind == "Dropout") return {};  // does nothing outside of training
     if (entry.kind == "SpladePooling") return read_splade_module(entry);
     if (entry.kind == "MultiVectorMask") return read_mask(entry);
+    if (entry.kind == "LogitScore") return read_logit_score(entry);
     if (entry.kind == "Dense" || entry.kind == "Normalize" || entry.kind == "LayerNorm") return read_step(entry);
     return fail(ErrorCode::kUnsupported, "{}.type: found '{}', supported after the Transformer: {}", entry.where, entry.kind,
                 kSupported);
@@ -166,6 +168,22 @@ class ModuleReader {
     const std::optional<JsonDocument> document = TRY(read_config_if_there(folder_, config_of(entry)));
     if (!spec_.tokens) spec_.tokens.emplace();
     if (document) spec_.tokens->skipped = TRY(read_skipped(document->root()));
+    return {};
+  }
+
+  Result<> read_logit_score(const ModuleEntry& entry) {
+    if (!is_judge(spec_.encoder) || spec_.dimensions != 0) {
+      return fail(ErrorCode::kUnsupported, "{}.type: LogitScore is served for Qwen3ForCausalLM only, whose prompt is known",
+                  entry.where);
+    }
+    const JsonDocument document = TRY(read_config(folder_, config_of(entry)));
+    const Json config = document.root();
+    LogitScoreSpec score;
+    const int vocab = spec_.encoder.vocab_size;
+    score.true_id = TRY(int_member(config, "true_token_id", {0, vocab - 1}, std::nullopt));
+    score.has_false = config.find("false_token_id").has_value();
+    if (score.has_false) score.false_id = TRY(int_member(config, "false_token_id", {0, vocab - 1}, std::nullopt));
+    spec_.classifier = judge_of(std::move(score));
     return {};
   }
 

@@ -34,8 +34,12 @@ Result<EncoderConfig> read_encoder_config(const std::filesystem::path& folder, s
 // Whether config.json names a class for sequence classification, and what such a folder says about its scores.
 bool is_classifier(const EncoderConfig& encoder);
 Result<ClassifierSpec> read_classifier(const std::filesystem::path& folder, const std::filesystem::path& encoder_folder);
-// The heads of ColBERT's own checkpoints, and those that lie beside the weights of bge-m3; nothing for other folders.
-Result<> read_colbert(const std::filesystem::path& folder, ModelSpec& spec);
+// Whether the folder is a language model that can judge texts in the way of Qwen3's rerankers, and what it gives then.
+bool is_judge(const EncoderConfig& encoder);
+ClassifierSpec judge_of(LogitScoreSpec score);
+// An error for ColBERT's own checkpoints.
+Result<> refuse_colbert(const EncoderConfig& encoder);
+// The heads that lie beside the weights of bge-m3; nothing for other folders.
 Result<> read_bge_m3(ModelSpec& spec);
 // A name that transformers knows (config.hidden_act), or the last part of a torch class ("torch.nn...Tanh").
 std::optional<Activation> activation_from_config(std::string_view name);

@@ -1,4 +1,4 @@
-// Heads on single tokens that no modules.json describes: ColBERT's own checkpoints, and bge-m3's files.
+// Heads on single tokens that no modules.json describes: bge-m3's files, and ColBERT's own checkpoints.
 #include <array>
 
 #include "model/model_spec_parts.h"
@@ -6,8 +6,6 @@
 namespace inlay {
 namespace {
 
-// Python's string.punctuation, which ColBERT leaves out of documents.
-constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr std::array<std::string_view, 4> kRoles = {"cls_token", "eos_token", "pad_token", "unk_token"};
 
 std::filesystem::path weights_beside(const std::filesystem::path& folder, std::string_view stem) {
@@ -38,24 +36,14 @@ Result<std::vector<std::string>> special_tokens(const std::filesystem::path& fol
   return tokens;
 }
 
-Result<bool> masks_punctuation(const std::filesystem::path& folder) {
-  const std::optional<JsonDocument> document = TRY(read_config_if_there(folder, "artifact.metadata"));
-  return document ? TRY(document->root().bool_or("mask_punctuation", true)) : true;
-}
-
 }  // namespace
 
-Result<> read_colbert(const std::filesystem::path& folder, ModelSpec& spec) {
-  const std::vector<std::string>& classes = spec.encoder.architectures;
-  if (classes.empty() || classes[0] != "HF_ColBERT") return {};
-  TokenSpec& tokens = spec.tokens.emplace();
-  tokens.dense = "linear";
-  tokens.modules.emplace_back().kind = ModuleSpec::Kind::kNormalize;
-  if (TRY(masks_punctuation(folder))) {
-    for (const char symbol : kPunctuation) tokens.skipped.emplace_back(1, symbol);
-  }
-  spec.outputs = {OutputKind::kTokens};
-  return {};
+// Queries of these checkpoints are filled with mask tokens that the encoder does not attend to, behind a marker.
+Result<> refuse_colbert(const EncoderConfig& encoder) {
+  if (encoder.architectures.empty() || encoder.architectures[0] != "HF_ColBERT") return {};
+  return fail(ErrorCode::kUnsupported,
+              "config.json: architectures: HF_ColBERT fills queries with mask tokens, which is not served; models for late "
+              "interaction saved by sentence-transformers without query expansion are");
 }
 
 Result<> read_bge_m3(ModelSpec& spec) {

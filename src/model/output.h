@@ -47,6 +47,7 @@ std::string output_names(OutputSet set);  // "vector, tokens"
 // Only what was asked for is filled.
 struct TextOutput {
   std::vector<float> vector;  // [dimensions]
+  std::vector<float> chunks;  // [chunks, dimensions], where the text has some and asks for a vector
   std::vector<float> scores;  // [labels], logits
   SparseVector sparse;
   TokenVectors tokens;

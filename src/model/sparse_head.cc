@@ -21,7 +21,7 @@ struct Layout {
   std::array<std::string_view, 2> biases;
 };
 
-constexpr std::array<Layout, 7> kLayouts = {{
+constexpr std::array<Layout, 9> kLayouts = {{
     {"bert",
      "cls.predictions.transform.dense",
      std::nullopt,
@@ -40,6 +40,13 @@ constexpr std::array<Layout, 7> kLayouts = {{
      "lm_head.layer_norm",
      "lm_head.decoder.weight",
      {"lm_head.bias", "lm_head.decoder.bias"}},
+    {"mpnet",
+     "lm_head.dense",
+     Activation::kGelu,
+     "lm_head.layer_norm",
+     "lm_head.decoder.weight",
+     {"lm_head.bias", "lm_head.decoder.bias"}},
+    {"modernbert", "head.dense", Activation::kGelu, "head.norm", "decoder.weight", {"decoder.bias", "decoder.bias"}},
     {"camembert",
      "lm_head.dense",
      Activation::kGelu,
@@ -121,11 +128,15 @@ Result<> SparseHead::load_masked(const ModelSpec& spec, const HeadWeights& weigh
   activation_ = layout.activation.value_or(encoder.activation);
   const std::string dense(layout.dense);
   const TensorView* matrix = TRY(weights.tensor(dense + ".weight", {width_, encoder.hidden_size}));
-  const std::vector<float> bias = TRY(weights.vector(dense + ".bias", width_));
+  // ModernBERT's has biases only where its config.json asks for them.
+  const bool may_lack_bias = encoder.model_type == "modernbert";
+  std::vector<float> bias;
+  if (!may_lack_bias || weights.contains(dense + ".bias")) bias = TRY(weights.vector(dense + ".bias", width_));
   transform_ = TRY(pack_part({*matrix, encoder.hidden_size, 0, width_}, bias, plan.compute, team));
-  norm_ = TRY(weights.norm(std::string(layout.norm), width_, encoder.layer_norm_eps));
+  norm_ = TRY(weights.norm(std::string(layout.norm), width_, encoder.layer_norm_eps, !may_lack_bias));
   const bool has_own = weights.contains(layout.decoder);
-  const std::string_view decoder = has_own ? layout.decoder : "embeddings.word_embeddings.weight";
+  const std::string_view table = may_lack_bias ? "embeddings.tok_embeddings.weight" : "embeddings.word_embeddings.weight";
+  const std::string_view decoder = has_own ? layout.decoder : table;
   const TensorView* words = TRY(weights.tensor(decoder, {encoder.vocab_size, width_}));
   const std::string_view bias_name = weights.contains(layout.biases[0]) ? layout.biases[0] : layout.biases[1];
   const std::vector<float> word_bias = TRY(weights.vector(bias_name, encoder.vocab_size));

@@ -21,18 +21,14 @@ Result<int> columns_of(const HeadWeights& weights, const std::string& name, int 
 
 }  // namespace
 
-Result<TokenHead> TokenHead::load(const ModelSpec& spec, const WeightStore& store, const Kernels& kernels, Team& team) {
+Result<TokenHead> TokenHead::load(const ModelSpec& spec, const Kernels& kernels, Team& team) {
   TokenHead head;
   const int hidden = head.hidden_size_ = spec.encoder.hidden_size;
   head.steps_ = RowSteps(kernels, hidden);
   if (!spec.tokens) return head;
   const TokenSpec& tokens = *spec.tokens;
   head.leaves_out_first_ = tokens.leaves_out_first;
-  if (!tokens.dense.empty()) {
-    const HeadWeights weights(store, kernels, team);
-    const int columns = TRY(columns_of(weights, tokens.dense + ".weight", hidden));
-    head.steps_.add_dense(TRY(weights.linear(tokens.dense, columns, hidden, false)), Activation::kIdentity);
-  } else if (!tokens.weights.empty()) {
+  if (!tokens.weights.empty()) {
     const WeightStore own = TRY(WeightStore::open_file(tokens.weights));
     const HeadWeights weights(own, kernels, team);
     const int columns = TRY(columns_of(weights, "weight", hidden));

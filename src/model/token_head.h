@@ -8,7 +8,6 @@
 #include "model/model_spec.h"
 #include "model/output.h"
 #include "model/row_steps.h"
-#include "weights/weight_store.h"
 
 namespace inlay {
 
@@ -16,7 +15,7 @@ namespace inlay {
 class TokenHead {
  public:
   // Without a TokenSpec in `spec` vectors are the hidden states.
-  static Result<TokenHead> load(const ModelSpec& spec, const WeightStore& store, const Kernels& kernels, Team& team);
+  static Result<TokenHead> load(const ModelSpec& spec, const Kernels& kernels, Team& team);
 
   // Ids whose tokens get no vector, but in queries; from the tokens that the spec names.
   void skip(std::vector<int32_t> ids) { skipped_ = std::move(ids); }
