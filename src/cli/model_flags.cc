@@ -71,6 +71,8 @@ void ModelFlags::add_all(CLI::App& app) {
   add_value(app, "--dimensions", dimensions_, "Keep so many leading numbers of each vector")->check(CLI::PositiveNumber);
 }
 
+Result<Normalize> ModelFlags::normalize() const { return normalize_from_name(normalize_); }
+
 Result<EngineOptions> ModelFlags::options() const {
   if (model_.empty()) return fail(ErrorCode::kInvalidArgument, "--model is missing: the folder of a model");
   EngineOptions options;
@@ -84,7 +86,7 @@ Result<EngineOptions> ModelFlags::options() const {
   options.threads = threads_;
   options.weight_cache = weight_cache_;
   options.truncate_side = TRY(truncation_from_name(truncate_side_));
-  options.normalize = TRY(normalize_from_name(normalize_));
+  options.normalize = TRY(normalize());
   options.pooling = TRY(optional_pooling(pooling_));
   if (max_length_ > 0) options.max_length = max_length_;
   if (dimensions_ > 0) options.dimensions = dimensions_;

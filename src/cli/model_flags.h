@@ -20,6 +20,8 @@ class ModelFlags {
   void add_all(CLI::App& app);
   // For a command whose model is an argument.
   void set_model(const std::string& folder) { model_ = folder; }
+  int threads() const { return threads_; }  // 0: not given
+  Result<Normalize> normalize() const;
   // What the flags say, checked as far as it can be without the model.
   Result<EngineOptions> options() const;
 

@@ -20,6 +20,10 @@ constexpr size_t kSliceTexts = 64;
 constexpr size_t kSliceBytes = 64 * 1024;
 // Lists from this length on are bulk work unless the request says otherwise.
 constexpr size_t kBulkTexts = 16;
+// A body up to this size is read and tokenised by the I/O thread that received it, and a list up to this length is written by
+// the lane that computed it: some 50 microseconds each, where handing the work to the pool costs two wake-ups.
+constexpr size_t kInlineBytes = 2048;
+constexpr size_t kInlineTexts = 4;
 
 double seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -55,20 +59,26 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       : context_(context), route_(route), incoming_(std::move(incoming)), reply_(std::move(reply)) {}
 
   void start() {
-    next([this] { parse(); });
+    if (incoming_.bytes <= kInlineBytes) return guarded(&EmbedFlow::parse);
+    next(&EmbedFlow::parse);
   }
 
  private:
-  // Runs a step in the pool. What a step throws (memory may run out) fails this request and no other.
-  void next(std::function<void()> step) {
-    context_.pool.post([self = shared_from_this(), step = std::move(step)] {
-      try {
-        step();
-      } catch (const std::exception& exception) {
-        spdlog::error("request {}: {}", self->incoming_.id, exception.what());
-        self->fail_with({Fault::kInternal, "the server failed to handle the request", {}});
-      }
-    });
+  using Step = void (EmbedFlow::*)();
+
+  // What a step throws (memory may run out) fails this request and no other.
+  void guarded(Step step) {
+    try {
+      (this->*step)();
+    } catch (const std::exception& exception) {
+      spdlog::error("request {}: {}", incoming_.id, exception.what());
+      fail_with({Fault::kInternal, "the server failed to handle the request", {}});
+    }
+  }
+
+  // Runs a step in the pool.
+  void next(Step step) {
+    context_.pool.post([self = shared_from_this(), step] { self->guarded(step); });
   }
 
   void parse() {
@@ -76,10 +86,13 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     if (!parsed) return fail_with(std::move(parsed).error());
     call_ = *std::move(parsed);
     std::string().swap(incoming_.http.body);  // A long one should not wait for the vectors.
-    service_ = find_model(context_, call_.request.model);
-    if (service_ == nullptr) {
+    NamedModel named = find_model(context_, call_.request.model);
+    if (!named.model) {
       return fail_with({Fault::kModelNotFound, fmt::format("model '{}' is not served here", call_.request.model), {}});
     }
+    service_ = std::move(named.model);
+    if (named.prompt_name && !call_.request.prompt && !call_.request.prompt_name)
+      call_.request.prompt_name = std::move(named.prompt_name);
     if (Result<> checked = check(); !checked) return fail_with(failure_of(checked.error()));
     if (call_.request.inputs.empty()) return answer({});
     tokenize();
@@ -144,7 +157,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       return fail_with(
           {Fault::kTooLarge, fmt::format("the request has more than {} tokens, the most that one may have", limit), {}});
     }
-    if (texts_.size() < inputs.size()) return next([this] { tokenize(); });
+    if (texts_.size() < inputs.size()) return next(&EmbedFlow::tokenize);
     submit();
   }
 
@@ -166,9 +179,9 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     // Before submit(), since the answer may come before it returns.
     in_progress().fetch_add(1, std::memory_order_relaxed);
     const std::optional<Overload> overload = service_->submit(std::move(work), [self = shared_from_this()](WorkResult result) {
-      // A lane must not render: back to the pool.
       self->result_ = std::move(result);
-      self->next([flow = self.get()] { flow->collect(); });
+      if (self->result_.vectors.size() <= kInlineTexts) return self->guarded(&EmbedFlow::collect);
+      self->next(&EmbedFlow::collect);  // A lane has better things to do than to write long answers.
     });
     if (!overload) return;
     in_progress().fetch_sub(1, std::memory_order_relaxed);
@@ -246,7 +259,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   HttpReply reply_;
   Clock::time_point started_ = Clock::now();
   EmbedCall call_;
-  EmbedService* service_ = nullptr;
+  ModelRegistry::Lease service_;
   TextOptions text_options_;
   Priority priority_ = Priority::kStandard;
   std::optional<Clock::time_point> deadline_;
@@ -258,12 +271,20 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
 
 }  // namespace
 
-EmbedService* find_model(const EmbedContext& context, const std::string& name) {
-  for (const std::unique_ptr<EmbedService>& model : context.models) {
-    if (model->facts().name == name || model->facts().id == name) return model.get();
+NamedModel find_model(const EmbedContext& context, const std::string& name) {
+  NamedModel named{context.models.find(name), std::nullopt};
+  if (named.model) return named;
+  const size_t colon = name.rfind(':');
+  if (colon != std::string::npos && colon > 0) {
+    named.model = context.models.find(name.substr(0, colon));
+    if (named.model && named.model->facts().prompts.contains(name.substr(colon + 1))) {
+      named.prompt_name = name.substr(colon + 1);
+      return named;
+    }
+    named.model = {};
   }
-  if (name.empty() || context.policy.any_model_name) return context.models.front().get();
-  return nullptr;
+  if (context.policy.any_model_name) named.model = context.models.first();
+  return named;
 }
 
 Result<std::optional<std::string>> prompt_of(const EmbedRequest& request, const ModelFacts& facts) {

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/scheduler.h"
+#include "server/core_share.h"
 #include "server/embed_service.h"
 
 namespace inlay {
@@ -40,8 +41,14 @@ class EngineService : public EmbedService {
   ModelFacts facts_;
 };
 
+// What a model gets of the cores. They outlive it.
+struct CorePart {
+  CoreShare& cores;
+  double weight = 1;
+};
+
 // Loads a model and starts its scheduler.
 Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
-                                                   const SchedulerOptions& limits);
+                                                   const SchedulerOptions& limits, const CorePart& part);
 
 }  // namespace inlay

@@ -10,6 +10,7 @@
 #include "server/api/dialects.h"
 #include "server/api/text_routes.h"
 #include "server/openapi.h"
+#include "server/web_files.h"
 
 namespace inlay {
 namespace {
@@ -70,14 +71,6 @@ Parsed<EmbedCall> parse_similarity_request(const HttpRequest& request) {
   return *std::move(call);
 }
 
-// Ids come back in headers and logs, so they may hold no more than this.
-bool is_plain(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxIdBytes && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' ||
-           c == ':';
-  });
-}
-
 // What a page throws (memory may run out) fails its request and no other.
 HttpResponse guarded(const std::function<HttpResponse(const HttpRequest&)>& page, const HttpRequest& request) {
   try {
@@ -87,6 +80,8 @@ HttpResponse guarded(const std::function<HttpResponse(const HttpRequest&)>& page
     return render_failure(dialect_of(request.path), {Fault::kInternal, "the server failed to handle the request", {}});
   }
 }
+
+Failure no_model() { return {Fault::kModelNotFound, "no such model is served here", {}}; }
 
 HttpResponse empty_page(int status) {
   HttpResponse response;
@@ -103,14 +98,19 @@ HttpResponse text_page(std::string text) {
 
 }  // namespace
 
-Router::Router(const RouterOptions& options, const EmbedContext& context, std::function<Gauges()> gauges)
-    : options_(options), context_(context), gauges_(std::move(gauges)), kserve_route_{Dialect::kKServe, parse_kserve_request} {
+Router::Router(const RouterOptions& options, const EmbedContext& context, std::function<Gauges()> gauges, ModelLoader load)
+    : options_(options),
+      context_(context),
+      gauges_(std::move(gauges)),
+      kserve_route_{Dialect::kKServe, parse_kserve_request},
+      admin_(context.models, std::move(load)) {
   std::random_device random;
   id_seed_ = static_cast<uint64_t>(random()) << 32 | random();
   add_embedding_routes();
   add_missing_kinds();
   add_text_routes();
   add_pages();
+  add_web_pages();
 }
 
 void Router::add_embedding_routes() {
@@ -146,31 +146,50 @@ void Router::add_pages() {
     response.status = 503;
     return response;
   };
-  pages_["/health"] = pages_["/ping"] = pages_["/v1/health"] = pages_["/"] = alive;
+  pages_["/health"] = pages_["/ping"] = pages_["/v1/health"] = alive;
   pages_["/ready"] = ready;
   pages_["/v2/health/live"] = [](const HttpRequest&) { return empty_page(200); };
   pages_["/v2/health/ready"] = [this](const HttpRequest&) { return empty_page(gauges_().ready ? 200 : 400); };
   pages_["/v2"] = [](const HttpRequest&) { return render_kserve_server(); };
   pages_["/metrics"] = [this](const HttpRequest&) { return text_page(metrics_text()); };
-  pages_["/info"] = [this](const HttpRequest&) { return render_tei_info(context_.models.front()->facts()); };
-  pages_["/v1/models"] = [this](const HttpRequest&) { return render_openai_models(all_facts()); };
-  pages_["/api/tags"] = [this](const HttpRequest&) { return render_ollama_tags(all_facts()); };
+  pages_["/info"] = [this](const HttpRequest&) {
+    const ModelRegistry::Lease model = context_.models.first();
+    return model ? render_tei_info(model->facts()) : render_failure(Dialect::kTei, no_model());
+  };
+  pages_["/v1/models"] = [this](const HttpRequest&) { return render_openai_models(context_.models.facts()); };
+  pages_["/api/tags"] = [this](const HttpRequest&) { return render_ollama_tags(context_.models.facts()); };
+  pages_["/api/version"] = [](const HttpRequest&) { return render_ollama_version(); };
   pages_["/openapi.json"] =
       pages_["/api-doc/openapi.json"] = [](const HttpRequest&) { return json_response(openapi_document()); };
 }
 
-std::string Router::metrics_text() const {
-  std::string text = render_metrics(context_.metrics, gauges_(), options_.te_metrics);
-  for (const std::unique_ptr<EmbedService>& model : context_.models) {
-    write_scheduler_metrics(text, model->facts().name, model->scheduler(), model == context_.models.front());
+// The page and what belongs to it.
+void Router::add_web_pages() {
+  for (const WebFile& file : web_files()) {
+    const std::string path = file.name == "index.html" ? "/" : fmt::format("/web/{}", file.name);
+    pages_[path] = [&file](const HttpRequest&) { return render_web_file(file); };
   }
-  return text;
 }
 
-std::vector<ModelFacts> Router::all_facts() const {
-  std::vector<ModelFacts> facts;
-  for (const std::unique_ptr<EmbedService>& model : context_.models) facts.push_back(model->facts());
-  return facts;
+std::vector<std::string> Router::routes() const {
+  std::vector<std::string> routes = {"get /v1/models/{model}", "get /v2/models/{model}", "get /v2/models/{model}/ready",
+                                     "post /v2/models/{model}/infer"};
+  for (const auto& [path, route] : embedding_routes_) routes.push_back("post " + path);
+  for (const auto& [path, route] : text_routes_) routes.push_back("post " + path);
+  for (const auto& [path, reason] : missing_kinds_) routes.push_back("post " + path);
+  for (const auto& [path, page] : pages_) {
+    if (!path.starts_with("/web/")) routes.push_back("get " + path);
+  }
+  for (const std::string_view route : AdminRoutes::kRoutes) routes.emplace_back(route);
+  return routes;
+}
+
+std::string Router::metrics_text() const {
+  std::string text = render_metrics(context_.metrics, gauges_(), options_.te_metrics);
+  std::vector<ModelFigures> figures;
+  for (const ModelRegistry::Lease& model : context_.models.all()) figures.push_back({model->facts().name, model->scheduler()});
+  write_scheduler_metrics(text, figures);
+  return text;
 }
 
 HttpReply Router::with_common_headers(const IncomingRequest& incoming, HttpReply reply) const {
@@ -184,33 +203,48 @@ HttpReply Router::with_common_headers(const IncomingRequest& incoming, HttpReply
     headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, retry-after, retry-after-ms");
     if (!any) headers.emplace_back("Vary", "Origin");
   }
-  std::string line;
-  if (options_.log_requests) {
-    const std::string_view trace = incoming.http.header("traceparent");
-    line = fmt::format("request id={} peer={} path={}{}{}", incoming.id, incoming.http.peer, incoming.http.path,
-                       is_plain(trace) ? " traceparent=" : "", is_plain(trace) ? trace : "");
-  }
-  const Clock::time_point start = Clock::now();
-  return [headers = std::move(headers), line = std::move(line), start, reply = std::move(reply)](HttpResponse response) {
+  reply = with_request_log(options_.log, incoming, std::move(reply));
+  return [headers = std::move(headers), reply = std::move(reply)](HttpResponse response) {
     response.headers.insert(response.headers.end(), headers.begin(), headers.end());
-    if (!line.empty()) {
-      const double milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-      spdlog::info("{} status={} ms={:.2f} bytes={}", line, response.status, milliseconds, response.body.size());
-    }
     reply(std::move(response));
   };
 }
 
 bool Router::is_open(std::string_view path) const {
+  // The page holds no secrets: what it shows it asks for, with the key that its user gives.
+  if (path == "/" || path.starts_with("/web/")) return true;
   return path == "/health" || path == "/v1/health" || path == "/ready" || path == "/ping" || path.starts_with("/v2/health/");
 }
 
+Parsed<std::string> Router::admit(const HttpRequest& request) const {
+  const std::string_view authorization = request.header("authorization");
+  if (AdminRoutes::has(request.path)) {
+    if (options_.admin_keys.empty()) {
+      return tl::unexpected<Failure>({Fault::kForbidden, "the server was started without --admin-key, so its models stay", {}});
+    }
+    std::optional<std::string> admin = options_.admin_keys.tenant(authorization);
+    if (admin) return *std::move(admin);
+    return tl::unexpected<Failure>({Fault::kUnauthorized, "no valid admin key in the Authorization header", {}});
+  }
+  if (options_.keys.empty()) return std::string(request.header("x-tenant").substr(0, kMaxIdBytes));
+  const bool is_page = request.method == HttpMethod::kGet || request.method == HttpMethod::kHead;
+  if (is_page && is_open(request.path)) return std::string();
+  std::optional<std::string> tenant = options_.keys.tenant(authorization);
+  if (tenant) return *std::move(tenant);
+  return tl::unexpected<Failure>(
+      {Fault::kUnauthorized, "no valid API key in the Authorization header: wanted 'Bearer KEY'", {}});
+}
+
 void Router::handle(HttpRequest request, HttpReply reply) {
-  IncomingRequest incoming{std::move(request), {}, {}};
-  const std::string_view given = incoming.http.header("x-request-id");
-  incoming.id = is_plain(given) ? std::string(given) : fmt::format("{:016x}", id_seed_ + 0x9E3779B97F4A7C15ULL * ++next_id_);
-  reply = with_common_headers(incoming, std::move(reply));
+  IncomingRequest incoming{std::move(request), {}, {}, 0};
   const HttpRequest& http = incoming.http;
+  const std::string_view given = http.header("x-request-id");
+  incoming.id =
+      is_plain_word(given) ? std::string(given) : fmt::format("{:016x}", id_seed_ + 0x9E3779B97F4A7C15ULL * ++next_id_);
+  incoming.bytes = http.body.size();
+  Parsed<std::string> tenant = admit(http);
+  if (tenant) incoming.tenant = *std::move(tenant);
+  reply = with_common_headers(incoming, std::move(reply));
   if (http.method == HttpMethod::kOptions && !options_.cors_origins.empty()) {
     HttpResponse response = empty_page(204);
     response.headers = {{"Access-Control-Allow-Methods", "GET, POST"},
@@ -218,20 +252,13 @@ void Router::handle(HttpRequest request, HttpReply reply) {
                         {"Access-Control-Max-Age", "86400"}};
     return reply(std::move(response));
   }
-  if (options_.keys.empty()) {
-    incoming.tenant = http.header("x-tenant").substr(0, kMaxIdBytes);
-  } else if (!is_open(http.path)) {
-    const std::optional<std::string> tenant = options_.keys.tenant(http.header("authorization"));
-    if (!tenant)
-      return fail_with(http, {Fault::kUnauthorized, "no valid API key in the Authorization header: wanted 'Bearer KEY'", {}},
-                       reply);
-    incoming.tenant = *tenant;
-  }
+  if (!tenant) return fail_with(http, tenant.error(), reply);
   dispatch(std::move(incoming), std::move(reply));
 }
 
 void Router::dispatch(IncomingRequest incoming, HttpReply reply) {
   const HttpRequest& http = incoming.http;
+  if (AdminRoutes::has(http.path)) return admin_.handle(std::move(incoming.http), std::move(reply));
   if (http.method == HttpMethod::kPost) return post(std::move(incoming), reply);
   if (http.method == HttpMethod::kGet || http.method == HttpMethod::kHead) return reply(get(incoming));
   fail_with(http, {Fault::kMethod, "wanted GET or POST", {}}, reply);
@@ -261,8 +288,8 @@ HttpResponse Router::get(const IncomingRequest& incoming) {
   if (page != pages_.end()) return page->second(incoming.http);
   constexpr std::string_view kModels = "/v1/models/";
   if (path.starts_with(kModels)) {
-    const EmbedService* model = find_model(context_, path.substr(kModels.size()));
-    if (model != nullptr) return render_openai_model(model->facts());
+    const NamedModel found = find_model(context_, path.substr(kModels.size()));
+    if (found.model) return render_openai_model(found.model->facts());
     return render_failure(
         Dialect::kOpenAi,
         {Fault::kModelNotFound, fmt::format("model '{}' is not served here", path.substr(kModels.size())), {}});
@@ -279,15 +306,15 @@ HttpResponse Router::get(const IncomingRequest& incoming) {
 
 HttpResponse Router::kserve_get(std::string_view path) {
   const KServePath parts = split_kserve(path);
-  const EmbedService* model = find_model(context_, std::string(parts.model));
-  if (model == nullptr) {
+  const NamedModel found = find_model(context_, std::string(parts.model));
+  if (!found.model) {
     return render_failure(
         Dialect::kKServe,
         {Fault::kModelNotFound, fmt::format("Request for unknown model: '{}' is not found", parts.model), {}});
   }
   if (parts.verb == "ready") return empty_page(gauges_().ready ? 200 : 400);
   if (parts.verb == "infer") return render_failure(Dialect::kKServe, {Fault::kMethod, "wanted POST", {}});
-  return render_kserve_model(model->facts());
+  return render_kserve_model(found.model->facts());
 }
 
 void Router::fail_with(const HttpRequest& request, const Failure& failure, const HttpReply& reply) const {
@@ -308,20 +335,21 @@ HttpResponse Router::tokenize(const HttpRequest& request) const {
   if (!document) return render_failure(Dialect::kTei, {Fault::kSyntax, document.error().message, {}});
   const Result<TokenizeCall> call = parse_tokenize(document->root());
   if (!call) return render_failure(Dialect::kTei, failure_of(call.error()));
-  const EmbedService& model = *context_.models.front();
+  const NamedModel found = find_model(context_, call->model);
+  if (!found.model) return render_failure(Dialect::kTei, no_model());
   EmbedRequest asked;
-  asked.prompt_name = call->prompt_name;
-  const Result<std::optional<std::string>> prompt = prompt_of(asked, model.facts());
+  asked.prompt_name = call->prompt_name ? call->prompt_name : found.prompt_name;
+  const Result<std::optional<std::string>> prompt = prompt_of(asked, found.model->facts());
   if (!prompt) return render_failure(Dialect::kTei, failure_of(prompt.error()));
   std::vector<std::vector<TokenPiece>> pieces;
   size_t total = 0;
   for (const std::string& text : call->texts) {
-    Result<std::vector<TokenPiece>> found = model.pieces(prompt->value_or("") + text, call->add_special_tokens);
-    if (!found) return render_failure(Dialect::kTei, failure_of(found.error()));
-    total += found->size();
+    Result<std::vector<TokenPiece>> split = found.model->pieces(prompt->value_or("") + text, call->add_special_tokens);
+    if (!split) return render_failure(Dialect::kTei, failure_of(split.error()));
+    total += split->size();
     if (total > kMostPieces)
       return render_failure(Dialect::kTei, {Fault::kTooLarge, fmt::format("more than {} tokens", kMostPieces), {}});
-    pieces.push_back(*std::move(found));
+    pieces.push_back(*std::move(split));
   }
   return render_tokenize(pieces);
 }
@@ -331,9 +359,11 @@ HttpResponse Router::decode(const HttpRequest& request) const {
   if (!document) return render_failure(Dialect::kTei, {Fault::kSyntax, document.error().message, {}});
   const Result<DecodeCall> call = parse_decode(document->root());
   if (!call) return render_failure(Dialect::kTei, failure_of(call.error()));
+  const NamedModel found = find_model(context_, call->model);
+  if (!found.model) return render_failure(Dialect::kTei, no_model());
   std::vector<std::string> texts;
   for (const std::vector<int64_t>& ids : call->ids) {
-    Result<std::string> text = context_.models.front()->decode(ids, call->skip_special_tokens);
+    Result<std::string> text = found.model->decode(ids, call->skip_special_tokens);
     if (!text) return render_failure(Dialect::kTei, failure_of(text.error()));
     texts.push_back(*std::move(text));
   }

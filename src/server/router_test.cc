@@ -262,11 +262,78 @@ TEST(Router, CorsIsOffUnlessSet) {
 
 TEST(Router, ServesDocumentsThatAreValidJson) {
   RouterUnderTest router;
-  for (const char* path : {"/openapi.json", "/info", "/v1/models", "/api/tags", "/v2", "/v2/models/fake", "/health"}) {
+  for (const char* path :
+       {"/openapi.json", "/info", "/v1/models", "/api/tags", "/api/version", "/v2", "/v2/models/fake", "/health"}) {
     const HttpResponse response = router.get(path);
     EXPECT_EQ(response.status, 200) << path;
     EXPECT_TRUE(JsonDocument::parse(response.body, path)) << path;
   }
+}
+
+TEST(Router, EveryRouteStandsInTheOpenApiDocumentAndNoOther) {
+  RouterUnderTest router;
+  const Result<JsonDocument> document = JsonDocument::parse(router.get("/openapi.json").body, "openapi");
+  const Result<std::vector<std::pair<std::string_view, Json>>> paths = document->root().get("paths")->members();
+  std::vector<std::string> described;
+  for (const auto& [path, methods] : *paths) {
+    const Result<std::vector<std::pair<std::string_view, Json>>> members = methods.members();
+    for (const auto& [method, what] : *members) described.push_back(fmt::format("{} {}", method, path));
+  }
+  const std::vector<std::string> routes = router.routes();
+  EXPECT_THAT(described, testing::UnorderedElementsAreArray(routes));
+}
+
+TEST(Router, ServesThePage) {
+  RouterUnderTest router;
+  const HttpResponse page = router.get("/");
+  EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(page.body, HasSubstr("<title>Inlay</title>"));
+  for (const char* path : {"/web/app.js", "/web/style.css", "/web/icon.svg"}) EXPECT_EQ(router.get(path).status, 200) << path;
+  EXPECT_EQ(router.get("/web/../app.js").status, 404);
+}
+
+TEST(Router, AnAliasIsAModelWithAPrompt) {
+  RouterUnderTest router;
+  const auto ids = [&](const std::string& fields) {
+    const HttpResponse response = router.post("/v1/embeddings", R"({"input":"hi",)" + fields + "}");
+    return response.status == 200 ? static_cast<int>(router.fake().last().texts[0].ids.size()) : -response.status;
+  };
+  EXPECT_EQ(ids(R"("model":"fake")"), 3);
+  EXPECT_EQ(ids(R"("model":"fake:query")"), 4);
+  EXPECT_EQ(ids(R"("model":"fake:query","prompt":"one two three ")"), 6);
+  EXPECT_EQ(ids(R"("model":"fake:nothing")"), -404);
+  EXPECT_EQ(ids(R"("model":":query")"), -404);
+}
+
+TEST(Router, ModelsComeAndGoForWhoHasTheAdminKey) {
+  RouterOptions options;
+  ASSERT_TRUE(options.admin_keys.add("admins:the-admin-key"));
+  RouterUnderTest router(options);
+  const HttpHeaders key = {{"authorization", "Bearer the-admin-key"}};
+  EXPECT_EQ(router.get("/admin/models").status, 401);
+  EXPECT_EQ(router.post("/admin/models/second/load", "{}").status, 401);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"second"})").status, 404);
+  EXPECT_EQ(router.post("/admin/models/second/load", R"({"model":"/some/folder"})", key).status, 200);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"second"})").status, 200);
+  EXPECT_THAT(router.get("/admin/models", key).body, AllOf(HasSubstr(R"("id":"fake")"), HasSubstr(R"("id":"second")")));
+  EXPECT_THAT(router.get("/metrics").body, HasSubstr(R"(inlay_queue_requests{model="second",priority="bulk"} 3)"));
+  EXPECT_EQ(router.post("/admin/models/second/load", "{}", key).status, 400);  // The name is taken.
+  EXPECT_EQ(router.post("/admin/models/third/load", R"({"model":"/missing"})", key).status, 400);
+  EXPECT_EQ(router.post("/admin/models/third/load", R"({"weight":0})", key).status, 400);
+  EXPECT_EQ(router.post("/v2/repository/models/second/unload", "", key).status, 200);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"second"})").status, 404);
+  EXPECT_EQ(router.post("/admin/models/second/unload", "", key).status, 404);
+  EXPECT_EQ(router.post("/admin/models/fake/unload", "", key).status, 200);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi"})").status, 404);
+  EXPECT_EQ(router.get("/info").status, 404);
+  EXPECT_EQ(router.get("/metrics").status, 200);
+}
+
+TEST(Router, ModelsStayWhereThereIsNoAdminKey) {
+  RouterUnderTest router;
+  EXPECT_EQ(router.post("/admin/models/second/load", "{}").status, 403);
+  EXPECT_EQ(router.post("/v2/repository/models/fake/unload", "").status, 403);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi"})").status, 200);
 }
 
 TEST(Router, CountsWhatItDoes) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "server/router.h"
 
@@ -107,9 +108,17 @@ class FakeService final : public EmbedService {
 class RouterUnderTest {
  public:
   explicit RouterUnderTest(RouterOptions options = {}, EmbedPolicy policy = {})
-      : options_(std::move(options)), policy_(policy), models_(fakes()), router_(options_, context_, [] { return Gauges{}; }) {}
+      : options_(std::move(options)),
+        policy_(policy),
+        router_(
+            options_, context_, [] { return Gauges{}; }, [](const LoadRequest& request) { return load(request); }) {
+    std::unique_ptr<FakeService> fake = std::make_unique<FakeService>();
+    fake_ = fake.get();
+    const Result<> added = models_.add(std::move(fake));
+    INLAY_CHECK(added.has_value(), "the first model's name is free");
+  }
 
-  FakeService& fake() { return static_cast<FakeService&>(*models_.front()); }
+  FakeService& fake() { return *fake_; }
   Metrics& metrics() { return metrics_; }
   EmbedPolicy& policy() { return policy_; }
 
@@ -132,18 +141,21 @@ class RouterUnderTest {
     request.headers = std::move(headers);
     return ask(std::move(request));
   }
+  std::vector<std::string> routes() const { return router_.routes(); }
   HttpResponse refuse(int status, std::string_view path) { return router_.refuse(status, "no", path); }
 
  private:
-  static ServedModels fakes() {
-    ServedModels models;
-    models.push_back(std::make_unique<FakeService>());
-    return models;
+  static Result<std::unique_ptr<EmbedService>> load(const LoadRequest& request) {
+    if (request.folder == "/missing") return fail(ErrorCode::kNotFound, "/missing: no such folder");
+    std::unique_ptr<FakeService> fake = std::make_unique<FakeService>();
+    fake->facts().name = request.name;
+    return std::unique_ptr<EmbedService>(std::move(fake));
   }
 
   RouterOptions options_;
   EmbedPolicy policy_;
-  ServedModels models_;
+  ModelRegistry models_;
+  FakeService* fake_ = nullptr;
   Metrics metrics_;
   WorkPool pool_{2};
   EmbedContext context_{models_, policy_, pool_, metrics_};

@@ -30,6 +30,8 @@ HttpResponse render_tei_info(const ModelFacts& model);
 HttpResponse render_kserve_server();
 HttpResponse render_kserve_model(const ModelFacts& model);
 HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models);
+HttpResponse render_ollama_version();
+HttpResponse render_kserve_index(const std::vector<ModelFacts>& models);
 
 // x-compute-*, x-*-time: milliseconds, as TEI writes them.
 void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response);

@@ -80,6 +80,12 @@ Result<EmbedCall> parse_ollama_embeddings(const Json& body) {
   return call;
 }
 
+HttpResponse render_ollama_version() {
+  JsonWriter json;
+  json.begin_object().key("version").value(INLAY_VERSION).end_object();
+  return json_response(json.take());
+}
+
 HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models) {
   JsonWriter json;
   json.begin_object().key("models").begin_array();
