@@ -42,11 +42,13 @@ EmbeddingTable::Element element_for(DType source, EmbeddingTable::Storage storag
   return storage == EmbeddingTable::Storage::kBF16 ? Element::kBF16 : Element::kF16;
 }
 
-// Whether the elements of the source are what the table holds.
-bool reads_source(DType source, EmbeddingTable::Element element) {
+// Whether the bytes of the source are what the table holds.
+bool reads_source(const TensorView& source, EmbeddingTable::Element element) {
   using Element = EmbeddingTable::Element;
-  return (source == DType::kF32 && element == Element::kF32) || (source == DType::kBF16 && element == Element::kBF16) ||
-         (source == DType::kF16 && element == Element::kF16);
+  if (!source.is_row_major()) return false;
+  return (source.dtype == DType::kF32 && element == Element::kF32) ||
+         (source.dtype == DType::kBF16 && element == Element::kBF16) ||
+         (source.dtype == DType::kF16 && element == Element::kF16);
 }
 
 size_t element_bytes(EmbeddingTable::Element element) {
@@ -98,7 +100,7 @@ class RowCopier {
 
 std::array<size_t, 2> EmbeddingTable::part_sizes(const TensorView& source, Storage storage) {
   const Element element = element_for(source.dtype, storage);
-  if (reads_source(source.dtype, element)) return {0, 0};
+  if (reads_source(source, element)) return {0, 0};
   return {static_cast<size_t>(source.element_count()) * element_bytes(element),
           element == Element::kI8 ? static_cast<size_t>(source.shape[0]) * sizeof(float) : 0};
 }

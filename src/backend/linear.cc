@@ -55,6 +55,10 @@ PackedLinear PackedLinear::from_parts(const PackedShape& shape, Format format, P
   return linear;
 }
 
+void PackedLinear::move_into(BlobArena& arena) {
+  for (Blob& part : parts_) part = Blob::place(arena, part.bytes());
+}
+
 size_t PackedLinear::bytes() const {
   size_t sum = 0;
   for (const Blob& part : parts_) sum += part.size();

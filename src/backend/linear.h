@@ -32,6 +32,8 @@ class PackedLinear {
   // What pack() gave as parts(), with the same kernels, format and sizes; every part has its size of part_sizes().
   static PackedLinear from_parts(const PackedShape& shape, Format format, Parts parts);
   const Parts& parts() const { return parts_; }
+  // Moves the parts into the arena, which must outlive this.
+  void move_into(BlobArena& arena);
 
   Format format() const { return format_; }
   const PackedShape& shape() const { return shape_; }

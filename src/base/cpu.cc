@@ -140,6 +140,8 @@ uint64_t cpu_features() {
   features |= kCpuAvx512;
   if (bit(seven.ecx, 11)) features |= kCpuAvx512Vnni;
   if (bit(seven1.eax, 5)) features |= kCpuAvx512Bf16;
+  const bool amx_tile_int8_bf16 = bit(seven.edx, 24) && bit(seven.edx, 25) && bit(seven.edx, 22);
+  if ((saved & 0x60000) == 0x60000 && amx_tile_int8_bf16) features |= kCpuAmx;
   return features;
 }
 

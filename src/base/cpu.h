@@ -17,6 +17,7 @@ enum CpuFeature : uint64_t {
   kCpuNeon = 1U << 5,
   kCpuNeonDot = 1U << 6,
   kCpuNeonI8mm = 1U << 7,
+  kCpuAmx = 1U << 8,  // tiles of bf16 and of int8
 };
 
 // Features that both the processor and the operating system support.

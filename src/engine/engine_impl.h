@@ -41,6 +41,7 @@ struct Engine::Impl {
   std::optional<PackedStore> packed;  // holds what the encoder maps
   uint64_t tokenizer_bytes = 0;
   Precision precision = Precision::kFloat32;
+  BlobArena arena;  // packed matrices
   LoadPlan plan;
   std::unique_ptr<Team> team;
   std::unique_ptr<Encoder> encoder;
@@ -67,8 +68,8 @@ struct Engine::Impl {
   void finish(EngineLane& lane, float* out, std::span<Result<>> status) const;
 };
 
-// Leading tokens that pooling leaves out where the folder says so: those of the prompt alone, without the special token that ends
-// every text.
+// Leading tokens that pooling leaves out where the folder says so: those of the prompt alone, without the special token that
+// ends every text.
 Result<int> count_prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt, const EncodeOptions& options);
 // Whether pooling takes the prompt in.
 bool pools_prompt(const ModelSpec& spec);

@@ -86,6 +86,7 @@ Result<> Engine::Impl::load_weights(const EngineOptions& options, const Kernels&
     packed.emplace(open_weight_cache(options.weight_cache, spec.folder, precision, plan, weights));
     plan.packed = &*packed;
   }
+  plan.arena = &arena;
   encoder = TRY(load_encoder(spec.encoder, weights, plan, *team));
   if (packed) save_weight_cache(*packed, weights);
   const HeadOptions head_options = {.keep_normalize = options.normalize != Normalize::kOff,

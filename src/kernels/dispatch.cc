@@ -16,6 +16,9 @@ void fill_avx_vnni(Kernels& table);
 void fill_avx512(Kernels& table);
 void fill_avx512_vnni(Kernels& table);
 void fill_avx512_bf16(Kernels& table);
+#if defined(INLAY_ONEDNN)
+void fill_onednn(Kernels& table);
+#endif
 #elif defined(__aarch64__)
 void fill_neon(Kernels& table);
 void fill_neon_dot(Kernels& table);
@@ -29,6 +32,8 @@ struct Step {
   uint64_t needs;
   void (*fill)(Kernels&);
   const char* base;  // the table whose entries are kept where this one has none; null: none
+  // On CPUs without these it runs only when asked for by name.
+  uint64_t chosen_with = 0;
 };
 
 // In order of preference, the best last. A new instruction set is a folder and a line here.
@@ -40,6 +45,9 @@ constexpr Step kSteps[] = {
     {"avx512", kCpuAvx512, fill_avx512, nullptr},
     {"avx512_vnni", kCpuAvx512 | kCpuAvx512Vnni, fill_avx512_vnni, "avx512"},
     {"avx512_bf16", kCpuAvx512 | kCpuAvx512Vnni | kCpuAvx512Bf16, fill_avx512_bf16, "avx512_vnni"},
+#if defined(INLAY_ONEDNN)
+    {"onednn", kCpuAvx512 | kCpuAvx512Vnni | kCpuAvx512Bf16, fill_onednn, "avx512_bf16", kCpuAmx},
+#endif
 #elif defined(__aarch64__)
     {"neon", kCpuNeon, fill_neon, nullptr},
     {"neon_dot", kCpuNeon | kCpuNeonDot, fill_neon_dot, "neon"},
@@ -50,10 +58,11 @@ constexpr Step kSteps[] = {
 struct Tables {
   std::vector<Kernels> storage;
   std::vector<const Kernels*> pointers;
+  const Kernels* best = nullptr;
 
   Tables() {
     const uint64_t features = cpu_features();
-    storage.reserve(std::size(kSteps));
+    storage.reserve(std::size(kSteps));  // so that pointers stay
     for (const Step& step : kSteps) {
       if ((step.needs & features) != step.needs) continue;
       Kernels table;
@@ -64,8 +73,9 @@ struct Tables {
       table.needs = step.needs;
       step.fill(table);
       storage.push_back(table);
+      pointers.push_back(&storage.back());
+      if ((step.chosen_with & features) == step.chosen_with) best = &storage.back();
     }
-    for (const Kernels& table : storage) pointers.push_back(&table);
   }
 };
 
@@ -76,7 +86,7 @@ const Tables& tables() {
 
 const Kernels& choose() {
   const char* forced = std::getenv("INLAY_ISA");
-  if (forced == nullptr || *forced == '\0') return *tables().pointers.back();
+  if (forced == nullptr || *forced == '\0') return *tables().best;
   for (const Kernels* table : tables().pointers) {
     if (std::string_view(table->name) == forced) return *table;
   }
@@ -95,6 +105,8 @@ const Kernels& kernels() {
 
 KernelTables available_kernels() { return {tables().pointers.data(), tables().pointers.size()}; }
 
-bool bf16_is_fast(const Kernels& table) { return (table.needs & kCpuAvx512Bf16) != 0 && cpu_is_amd(); }
+bool bf16_is_fast(const Kernels& table) {
+  return (table.needs & kCpuAvx512Bf16) != 0 && (cpu_is_amd() || std::string_view(table.name) == "onednn");
+}
 
 }  // namespace inlay

@@ -43,7 +43,7 @@ class Int8Exact : public TableTest {
   static void fill_panels(PackedGemm& packed, int weight, int k) {
     const PanelLayout& layout = packed.layout();
     for (size_t i = 0; i < packed.panels().size(); ++i) {
-      const size_t within_panel = i % (static_cast<size_t>(packed.shape().padded_k) * layout.panel_columns);
+      const size_t within_panel = i % (static_cast<size_t>(packed.shape().panel_k) * layout.panel_columns);
       const size_t group = within_panel / (static_cast<size_t>(layout.panel_columns) * layout.k_step);
       const size_t at_k = group * layout.k_step + within_panel % layout.k_step;
       packed.panels()[i] = static_cast<char>(at_k < static_cast<size_t>(k) ? weight : 0);

@@ -24,7 +24,7 @@ enum class Format : uint8_t {
 constexpr int kFormats = 5;
 
 // Weights lie in panels of `panel_columns` columns: [panel][k / k_step][column in panel][k_step], zero beyond the last column
-// and beyond k.
+// and beyond k. A panel holds k up to the next multiple of `k_block`.
 struct PanelLayout {
   int panel_columns = 0;
   int k_step = 0;         // consecutive k that lie together, because one instruction multiplies them
@@ -33,6 +33,7 @@ struct PanelLayout {
   int activation_bytes = 0;
   // kI8: the codes are first_code .. first_code + 255, signed if it is below zero.
   int first_code = 0;
+  int k_block = 1;  // 1, or a multiple of k_step
 };
 
 // c[row, column] = activation(sum_k a[row, k] * b[k, column] + bias[column]) + residual[row, column]
@@ -41,7 +42,7 @@ struct GemmArgs {
   int64_t a_stride = 0;     // bytes
   const void* b = nullptr;  // the whole packed matrix
   int rows = 0;
-  int k = 0;            // as packed: a multiple of k_step; a's padding up to here is finite
+  int k = 0;            // padded to a multiple of k_step; a's padding up to here is finite
   int panel_begin = 0;  // columns [panel_begin, panel_end) * panel_columns are computed, the last panel whole
   int panel_end = 0;
   const float* bias = nullptr;  // [columns, padded]
@@ -141,7 +142,7 @@ struct KernelTables {
 KernelTables available_kernels();
 
 // Whether bf16 products are at least as fast as float ones: true on AMD Zen 4 and later, false on Intel, whose AVX512_BF16 runs
-// at half the rate of its float units (cpufp measurements: Zen 4 2.0x, Sapphire Rapids 0.5x).
+// at half the rate of its float units (cpufp measurements: Zen 4 2.0x, Sapphire Rapids 0.5x), unless AMX does the products.
 bool bf16_is_fast(const Kernels& table);
 
 }  // namespace inlay

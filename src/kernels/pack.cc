@@ -12,7 +12,7 @@ namespace {
 template <class Element, class Convert>
 void pack_column(const PanelLayout& layout, const PackedShape& shape, int column, void* panels, const Convert& convert) {
   const int panel = column / layout.panel_columns;
-  const int64_t per_panel = static_cast<int64_t>(shape.padded_k) * layout.panel_columns;
+  const int64_t per_panel = static_cast<int64_t>(shape.panel_k) * layout.panel_columns;
   Element* out = static_cast<Element*>(panels) + panel * per_panel + (column % layout.panel_columns) * layout.k_step;
   for (int k = 0; k < shape.k; ++k) {
     out[static_cast<int64_t>(k / layout.k_step) * layout.panel_columns * layout.k_step + k % layout.k_step] = convert(k);
@@ -21,14 +21,21 @@ void pack_column(const PanelLayout& layout, const PackedShape& shape, int column
 
 }  // namespace
 
+namespace {
+
+int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+}  // namespace
+
 PackedShape packed_shape(const PanelLayout& layout, int columns, int k) {
   PackedShape shape;
   shape.columns = columns;
   shape.k = k;
-  shape.padded_k = (k + layout.k_step - 1) / layout.k_step * layout.k_step;
+  shape.padded_k = round_up(k, layout.k_step);
+  shape.panel_k = round_up(shape.padded_k, layout.k_block);
   shape.panels = (columns + layout.panel_columns - 1) / layout.panel_columns;
   shape.padded_columns = shape.panels * layout.panel_columns;
-  shape.bytes = static_cast<size_t>(shape.padded_columns) * static_cast<size_t>(shape.padded_k) *
+  shape.bytes = static_cast<size_t>(shape.padded_columns) * static_cast<size_t>(shape.panel_k) *
                 static_cast<size_t>(layout.element_bytes);
   return shape;
 }

@@ -11,7 +11,8 @@ namespace inlay {
 struct PackedShape {
   int columns = 0;
   int k = 0;
-  int padded_k = 0;  // multiple of k_step
+  int padded_k = 0;  // multiple of k_step: what a product reads of each row of activations
+  int panel_k = 0;   // multiple of k_step and k_block: what a panel holds
   int panels = 0;
   int padded_columns = 0;  // panels * panel_columns: the length of bias, b_scale and b_sum, and the least stride of c
   size_t bytes = 0;        // of all panels

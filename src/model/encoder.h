@@ -120,6 +120,7 @@ class Encoder {
 struct LoadPlan {
   ComputePlan compute;
   EmbeddingTable::Storage tables = EmbeddingTable::Storage::kAsStored;
+  BlobArena* arena = nullptr;     // where packed matrices come to lie; null: each on its own. Outlives the encoder.
   PackedStore* packed = nullptr;  // where packed weights are taken from and kept; null: nowhere. Outlives the encoder.
 };
 

@@ -37,7 +37,7 @@ struct PoolingSpec {
 };
 
 struct DenseSpec {
-  std::filesystem::path folder;  // holds model.safetensors with linear.weight [out, in] and, with bias, linear.bias [out]
+  std::filesystem::path folder;  // its weights hold linear.weight [out, in] and, with bias, linear.bias [out]
   int in_features = 0;
   int out_features = 0;
   bool bias = true;
@@ -45,7 +45,7 @@ struct DenseSpec {
 };
 
 struct LayerNormSpec {
-  std::filesystem::path folder;  // model.safetensors with norm.weight and norm.bias
+  std::filesystem::path folder;  // its weights hold norm.weight and norm.bias
   int dimension = 0;
 };
 

@@ -102,6 +102,7 @@ Result<PackedLinear> WeightPacker::pack(const LinearSource& source, int columns,
   PackedLinear packed = TRY(PackedLinear::pack(*plan_.compute.kernels, plan_.compute.format, total, k, row, bias, team_)
                                 .map_error(within(weights_.full_name(source.names.front() + ".weight"))));
   for (const std::string& name : source.names) weights_.store().release(weights_.full_name(name + ".weight"));
+  if (plan_.arena != nullptr) packed.move_into(*plan_.arena);
   return packed;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "tensor/blob_arena.h"
 #include "tensor/buffer.h"
 
 namespace inlay {
@@ -13,16 +14,23 @@ class Blob {
  public:
   Blob() = default;
   explicit Blob(Buffer own) : own_(std::move(own)), bytes_(own_.as<>(), own_.size()) {}
-  // `bytes` must outlive the blob.
+  // Somebody else's memory. `bytes` must outlive the blob.
   static Blob borrow(std::span<const std::byte> bytes) {
     Blob blob;
     blob.bytes_ = bytes;
+    blob.is_borrowed_ = true;
+    return blob;
+  }
+  // A copy in the arena, which must outlive the blob.
+  static Blob place(BlobArena& arena, std::span<const std::byte> bytes) {
+    Blob blob;
+    blob.bytes_ = arena.add(bytes);
     return blob;
   }
 
   std::span<const std::byte> bytes() const { return bytes_; }
   size_t size() const { return bytes_.size(); }
-  bool is_borrowed() const { return own_.size() == 0; }
+  bool is_borrowed() const { return is_borrowed_; }
   template <class T = std::byte>
   const T* as() const {
     return reinterpret_cast<const T*>(bytes_.data());
@@ -31,6 +39,7 @@ class Blob {
  private:
   Buffer own_;
   std::span<const std::byte> bytes_;
+  bool is_borrowed_ = false;
 };
 
 }  // namespace inlay

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -11,18 +12,40 @@
 
 namespace inlay {
 
+namespace {
+
+std::byte* map(size_t size) {
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(data);
+}
+
+void unmap(std::byte* data, size_t size) {
+  if (size > 0) INLAY_CHECK(::munmap(data, size) == 0, "mapped memory can be unmapped");
+}
+
+// Maps more than is asked for and gives back what lies before and after the aligned part.
+std::byte* map_huge(size_t size) {
+  const size_t whole = size + Buffer::kHugePage;
+  std::byte* data = map(whole);
+  const size_t before = round_up(reinterpret_cast<uintptr_t>(data), Buffer::kHugePage) - reinterpret_cast<uintptr_t>(data);
+  const size_t kept = round_up(size, static_cast<size_t>(::sysconf(_SC_PAGESIZE)));
+  unmap(data, before);
+  unmap(data + before + kept, whole - before - kept);
+  ::madvise(data + before, size, MADV_HUGEPAGE);
+  return data + before;
+}
+
+}  // namespace
+
 // Anonymous maps come zeroed and page-aligned, go back to the system whole when freed, and cost nothing until touched.
 Buffer::Buffer(size_t size) : size_(size) {
   if (size == 0) return;
-  constexpr size_t kHugePage = size_t{2} << 20;
-  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw std::bad_alloc();
-  if (size >= kHugePage) ::madvise(data, size, MADV_HUGEPAGE);
-  data_ = static_cast<std::byte*>(data);
+  data_ = size >= kHugePage ? map_huge(size) : map(size);
 }
 
 Buffer::~Buffer() {
-  if (data_ != nullptr) INLAY_CHECK(::munmap(data_, size_) == 0, "a mapped buffer can be unmapped");
+  if (data_ != nullptr) unmap(data_, size_);
 }
 
 size_t Buffer::touched_bytes() const {

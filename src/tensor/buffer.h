@@ -9,7 +9,8 @@ namespace inlay {
 class Buffer {
  public:
   Buffer() = default;
-  // Large buffers ask the kernel for huge pages: weights are read whole for every batch, and TLB misses cost several percent.
+  // Buffers of a huge page or more begin at one, and ask the kernel for such pages.
+  static constexpr size_t kHugePage = size_t{2} << 20;
   explicit Buffer(size_t size);
   Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {

@@ -1,4 +1,5 @@
-// A read-only tensor somewhere in memory: row major, little endian, possibly unaligned (files do not promise alignment).
+// A read-only tensor somewhere in memory: little endian, possibly unaligned (files do not promise alignment), and row major
+// unless it has strides.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,12 @@ struct TensorView {
   DType dtype = DType::kF32;
   std::vector<int64_t> shape;
   std::span<const std::byte> bytes;  // Owned by somebody else.
+  // Distance of neighbours in each dimension, in elements and not negative; empty for row major. All elements lie in `bytes`.
+  // Types with blocks are always row major.
+  std::vector<int64_t> strides = {};
 
+  // Whether the bytes are the elements one after another, so that they can be used as they lie.
+  bool is_row_major() const { return strides.empty(); }
   int64_t element_count() const {
     int64_t count = 1;
     for (const int64_t dim : shape) count *= dim;
@@ -27,7 +33,8 @@ struct TensorView {
 // "[30522, 384]"
 std::string shape_text(std::span<const int64_t> shape);
 
-// Converts elements [begin, begin + out.size()) of F32, F16, BF16 or F64 to float; other types are kUnsupported.
+// Converts elements [begin, begin + out.size()), counted in row-major order whatever the strides, of F32, F16, BF16, F64 or a
+// type with blocks to float; other types are kUnsupported.
 Result<> to_float(const TensorView& tensor, int64_t begin, std::span<float> out);
 
 }  // namespace inlay

@@ -8,6 +8,11 @@
 namespace inlay {
 namespace {
 
+// Memory for text that is kept from one call to the next.
+constexpr size_t kKeptText = 64 << 10;
+// Normal forms make at most 18 characters of one; nothing that a tokenizer does to text comes near this.
+constexpr size_t kMaxGrowth = 64;
+
 bool is_alphanumeric(char byte) {
   return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
@@ -19,9 +24,10 @@ bool stays_within_words(const AddedTokenMatcher::Pattern& pattern) {
 
 bool may_cut(const GeneralEncoder::Steps& steps) {
   const AddedTokenMatcher& tokens = steps.normalized_tokens;
+  const PreTokenizers& splits = steps.pre_tokenizers;
   return std::all_of(steps.normalizers.begin(), steps.normalizers.end(), [](const auto& step) { return step->is_local(); }) &&
-         std::any_of(steps.pre_tokenizers.begin(), steps.pre_tokenizers.end(),
-                     [](const auto& step) { return step->cuts_at_space(); }) &&
+         std::any_of(splits.begin(), splits.end(), [](const auto& step) { return step->cuts_at_space(); }) &&
+         std::all_of(splits.begin(), splits.end(), [](const auto& step) { return step->keeps_cuts(); }) &&
          std::all_of(tokens.patterns().begin(), tokens.patterns().end(), stays_within_words);
 }
 
@@ -40,8 +46,18 @@ size_t GeneralEncoder::find_cut(std::string_view text, size_t from) const {
 }
 
 void GeneralEncoder::encode(std::string_view chunk, EncodeState& state, IdSink& sink) const {
-  std::string text = is_valid_utf8(chunk) ? std::string(chunk) : replace_invalid_utf8(chunk);
-  for (const std::unique_ptr<Normalizer>& normalizer : steps_.normalizers) normalizer->apply(text);
+  std::string& text = state.text;
+  if (is_valid_utf8(chunk)) {
+    text.assign(chunk);
+  } else {
+    text = replace_invalid_utf8(chunk);
+  }
+  state.steps.max_text = text.size() * kMaxGrowth + kKeptText;
+  for (const std::unique_ptr<Normalizer>& normalizer : steps_.normalizers) {
+    normalizer->apply(text, state.steps);
+    if (state.steps.error) return;
+  }
+  state.steps.start = state.is_start ? text.data() : nullptr;
   AddedTokenMatcher::Cursor cursor;
   size_t done = 0;
   while (!sink.is_full()) {
@@ -49,21 +65,25 @@ void GeneralEncoder::encode(std::string_view chunk, EncodeState& state, IdSink& 
         steps_.normalized_tokens.find(text, text.size(), state.skip_special, cursor);
     const size_t end = match ? match->begin : text.size();
     if (done < end) encode_plain(std::string_view(text).substr(done, end - done), state, sink);
-    if (!match) break;
+    if (!match || state.steps.error) break;
     if (match->begin < match->end) sink.push(match->id);
     done = match->end;
   }
+  if (text.capacity() > kKeptText) std::string().swap(text);
 }
 
 void GeneralEncoder::encode_plain(std::string_view text, EncodeState& state, IdSink& sink) const {
-  std::vector<std::string_view> pieces{text};
-  std::vector<std::string_view> finer;
+  state.steps.arena.clear();
+  state.pieces.assign(1, text);
   for (const std::unique_ptr<PreTokenizer>& pre_tokenizer : steps_.pre_tokenizers) {
-    finer.clear();
-    for (const std::string_view piece : pieces) pre_tokenizer->split(piece, finer);
-    pieces.swap(finer);
+    state.finer.clear();
+    for (const std::string_view piece : state.pieces) {
+      pre_tokenizer->split(piece, state.steps, state.finer);
+      if (state.steps.error) return;
+    }
+    state.pieces.swap(state.finer);
   }
-  for (const std::string_view piece : pieces) {
+  for (const std::string_view piece : state.pieces) {
     if (sink.is_full()) return;
     model_.tokenize(piece, state.scratch, sink);
   }

@@ -1,5 +1,6 @@
 #include "tokenizer/normalizer.h"
 
+#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/utf8.h"
 
@@ -29,7 +30,7 @@ std::string without(std::string_view text, uint16_t flag) {
 
 }  // namespace
 
-void BertNormalizer::apply(std::string& text) const {
+void BertNormalizer::apply(std::string& text, StepState&) const {
   std::string cleaned;
   cleaned.reserve(text.size());
   for_each_char(text, [&](uint32_t code, uint16_t flags) {
@@ -45,11 +46,11 @@ void BertNormalizer::apply(std::string& text) const {
   if (options_.lowercase) text = to_lower(std::move(text));
 }
 
-void LowercaseNormalizer::apply(std::string& text) const { text = to_lower(std::move(text)); }
+void LowercaseNormalizer::apply(std::string& text, StepState&) const { text = to_lower(std::move(text)); }
 
-void StripAccentsNormalizer::apply(std::string& text) const { text = without(text, kCombining); }
+void StripAccentsNormalizer::apply(std::string& text, StepState&) const { text = without(text, kCombining); }
 
-void StripNormalizer::apply(std::string& text) const {
+void StripNormalizer::apply(std::string& text, StepState&) const {
   const char* begin = text.data();
   const char* end = begin + text.size();
   while (left_ && begin < end) {
@@ -65,16 +66,49 @@ void StripNormalizer::apply(std::string& text) const {
   text = std::string(begin, end);
 }
 
-void ReplaceNormalizer::apply(std::string& text) const {
+void ReplaceNormalizer::apply(std::string& text, StepState& state) const {
   size_t found = text.find(pattern_);
   if (found == std::string::npos) return;
   std::string result;
   size_t done = 0;
   for (; found != std::string::npos; found = text.find(pattern_, done)) {
+    if (!state.allows(result.size() + content_.size())) return;
     result.append(text, done, found - done).append(content_);
     done = found + pattern_.size();
   }
   text = result.append(text, done);
 }
+
+void RegexReplaceNormalizer::apply(std::string& text, StepState& state) const {
+  std::string result;
+  size_t done = 0;
+  Regex::Cursor cursor;
+  while (true) {
+    const Result<std::optional<Regex::Match>> found = regex_.next(text, cursor, state.regex);
+    if (!found) state.error = found.error();
+    if (!found || !state.allows(result.size() + content_.size())) return;
+    const std::optional<Regex::Match>& match = *found;
+    if (!match) break;
+    result.append(text, done, match->begin - done).append(content_);
+    done = match->end;
+  }
+  if (done > 0 || !result.empty()) text = result.append(text, done);
+}
+
+void NmtNormalizer::apply(std::string& text, StepState&) const {
+  std::string result;
+  result.reserve(text.size());
+  for_each_char(text, [&](uint32_t code, uint16_t) {
+    const bool is_dropped = (code >= 0x1 && code <= 0x8) || code == 0xB || (code >= 0xE && code <= 0x1F) || code == 0x7F ||
+                            code == 0x8F || code == 0x9F;
+    const bool is_space = code == 0x9 || code == 0xA || code == 0xC || code == 0xD || code == 0x1680 ||
+                          (code >= 0x200B && code <= 0x200F) || code == 0x2028 || code == 0x2029 || code == 0x2581 ||
+                          code == 0xFEFF || code == 0xFFFD;
+    if (!is_dropped) append_utf8(result, is_space ? ' ' : code);
+  });
+  text = std::move(result);
+}
+
+void ByteLevelNormalizer::apply(std::string& text, StepState&) const { text = to_byte_chars(text); }
 
 }  // namespace inlay

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "tokenizer/normal_form.h"
+#include "tokenizer/step_state.h"
 
 namespace inlay {
 
-// Immutable; `apply` may run in any number of threads at once. Text is well-formed UTF-8 before and after.
+// Immutable; `apply` may run in any number of threads at once, each with its own state. Text is well-formed UTF-8 before and
+// after; with `state.error` set it is of no use.
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  virtual void apply(std::string& text) const = 0;
+  virtual void apply(std::string& text, StepState& state) const = 0;
   // Text may be cut between an ASCII letter or digit and a space that another one follows, and each part normalized alone.
   virtual bool is_local() const { return true; }
 };
@@ -34,7 +36,7 @@ struct BertOptions {
 class BertNormalizer final : public Normalizer {
  public:
   explicit BertNormalizer(const BertOptions& options) : options_(options) {}
-  void apply(std::string& text) const override;
+  void apply(std::string& text, StepState& state) const override;
 
  private:
   BertOptions options_;
@@ -42,13 +44,13 @@ class BertNormalizer final : public Normalizer {
 
 class LowercaseNormalizer final : public Normalizer {
  public:
-  void apply(std::string& text) const override;
+  void apply(std::string& text, StepState& state) const override;
 };
 
 class NormalFormNormalizer final : public Normalizer {
  public:
   explicit NormalFormNormalizer(NormalForm form) : form_(form) {}
-  void apply(std::string& text) const override { text = to_normal_form(text, form_); }
+  void apply(std::string& text, StepState&) const override { text = to_normal_form(text, form_); }
 
  private:
   NormalForm form_;
@@ -56,13 +58,13 @@ class NormalFormNormalizer final : public Normalizer {
 
 class StripAccentsNormalizer final : public Normalizer {
  public:
-  void apply(std::string& text) const override;
+  void apply(std::string& text, StepState& state) const override;
 };
 
 class StripNormalizer final : public Normalizer {
  public:
   StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
-  void apply(std::string& text) const override;
+  void apply(std::string& text, StepState& state) const override;
   bool is_local() const override { return false; }
 
  private:
@@ -75,7 +77,7 @@ class ReplaceNormalizer final : public Normalizer {
  public:
   // `pattern` is not empty.
   ReplaceNormalizer(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
-  void apply(std::string& text) const override;
+  void apply(std::string& text, StepState& state) const override;
   bool is_local() const override { return false; }
 
  private:
@@ -83,11 +85,35 @@ class ReplaceNormalizer final : public Normalizer {
   std::string content_;
 };
 
+// Replaces what a regular expression matches.
+class RegexReplaceNormalizer final : public Normalizer {
+ public:
+  RegexReplaceNormalizer(Regex regex, std::string content) : regex_(std::move(regex)), content_(std::move(content)) {}
+  void apply(std::string& text, StepState& state) const override;
+  bool is_local() const override { return false; }
+
+ private:
+  Regex regex_;
+  std::string content_;
+};
+
+// Nmt: drops control characters, and makes spaces of white ones, of joiners and of U+2581.
+class NmtNormalizer final : public Normalizer {
+ public:
+  void apply(std::string& text, StepState& state) const override;
+};
+
+// ByteLevel: writes every byte as its character of GPT-2's alphabet.
+class ByteLevelNormalizer final : public Normalizer {
+ public:
+  void apply(std::string& text, StepState& state) const override;
+};
+
 class PrependNormalizer final : public Normalizer {
  public:
   explicit PrependNormalizer(std::string prefix) : prefix_(std::move(prefix)) {}
-  void apply(std::string& text) const override {
-    if (!text.empty()) text.insert(0, prefix_);
+  void apply(std::string& text, StepState& state) const override {
+    if (!text.empty() && state.allows(text.size() + prefix_.size())) text.insert(0, prefix_);
   }
   bool is_local() const override { return false; }
 

@@ -6,13 +6,15 @@ namespace inlay {
 namespace {
 
 std::string bert(std::string text, const BertOptions& options = {}) {
-  BertNormalizer(options).apply(text);
+  StepState state;
+  BertNormalizer(options).apply(text, state);
   return text;
 }
 
 template <class Step>
 std::string applied(const Step& step, std::string text) {
-  step.apply(text);
+  StepState state;
+  step.apply(text, state);
   return text;
 }
 

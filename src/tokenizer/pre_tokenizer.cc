@@ -43,7 +43,7 @@ class Cutter {
 
 }  // namespace
 
-void CharSplit::split(std::string_view text, Pieces& pieces) const {
+void CharSplit::split(std::string_view text, StepState&, Pieces& pieces) const {
   Cutter cutter(text, pieces);
   bool was_match = false;
   bool is_first = true;
@@ -74,7 +74,7 @@ void CharSplit::split(std::string_view text, Pieces& pieces) const {
 
 bool CharSplit::cuts_at_space() const { return (flags_ & kWhite) != 0 && behavior_ == SplitBehavior::kRemoved; }
 
-void BertSplit::split(std::string_view text, Pieces& pieces) const {
+void BertSplit::split(std::string_view text, StepState&, Pieces& pieces) const {
   Cutter cutter(text, pieces);
   while (!cutter.is_done()) {
     const uint16_t flags = cutter.next();
@@ -88,7 +88,7 @@ void BertSplit::split(std::string_view text, Pieces& pieces) const {
   cutter.finish();
 }
 
-void WordSplit::split(std::string_view text, Pieces& pieces) const {
+void WordSplit::split(std::string_view text, StepState&, Pieces& pieces) const {
   Cutter cutter(text, pieces);
   uint16_t previous = 0;
   while (!cutter.is_done()) {

@@ -6,16 +6,22 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizer/step_state.h"
+
 namespace inlay {
 
-// Immutable; `split` may run in any number of threads at once. The pieces are views of the text given; none is empty.
+// Immutable; `split` may run in any number of threads at once, each with its own state. The pieces are views of the text given
+// or of the arena; none is empty.
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   // Appends the pieces of `text`, in order.
-  virtual void split(std::string_view text, std::vector<std::string_view>& pieces) const = 0;
-  // No piece spans a space, whatever stands around it.
+  virtual void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const = 0;
+  // Text may be cut between an ASCII letter or digit and a space that another one follows, and each part split alone.
   virtual bool cuts_at_space() const = 0;
+  // Where the text before and after it was cut like that, the pieces are the same too: true of steps that look at single
+  // characters.
+  virtual bool keeps_cuts() const { return cuts_at_space(); }
 };
 
 using PreTokenizers = std::vector<std::unique_ptr<PreTokenizer>>;
@@ -33,8 +39,9 @@ enum class SplitBehavior {
 class CharSplit final : public PreTokenizer {
  public:
   CharSplit(uint16_t flags, SplitBehavior behavior) : flags_(flags), behavior_(behavior) {}
-  void split(std::string_view text, std::vector<std::string_view>& pieces) const override;
+  void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const override;
   bool cuts_at_space() const override;
+  bool keeps_cuts() const override { return true; }
 
  private:
   uint16_t flags_;
@@ -44,14 +51,14 @@ class CharSplit final : public PreTokenizer {
 // BertPreTokenizer: white space goes, each punctuation character is a piece.
 class BertSplit final : public PreTokenizer {
  public:
-  void split(std::string_view text, std::vector<std::string_view>& pieces) const override;
+  void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const override;
   bool cuts_at_space() const override { return true; }
 };
 
 // Whitespace: runs of word characters and runs of other visible characters are pieces (`\w+|[^\w\s]+`).
 class WordSplit final : public PreTokenizer {
  public:
-  void split(std::string_view text, std::vector<std::string_view>& pieces) const override;
+  void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const override;
   bool cuts_at_space() const override { return true; }
 };
 

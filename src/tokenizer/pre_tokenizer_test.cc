@@ -12,7 +12,8 @@ using testing::ElementsAre;
 
 std::vector<std::string_view> pieces(const PreTokenizer& step, std::string_view text) {
   std::vector<std::string_view> result;
-  step.split(text, result);
+  StepState state;
+  step.split(text, state, result);
   return result;
 }
 

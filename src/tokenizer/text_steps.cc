@@ -2,8 +2,9 @@
 
 #include <string_view>
 
+#include "tokenizer/charsmap.h"
 #include "tokenizer/json_fields.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/pre_tokenizer_json.h"
 
 namespace inlay {
 namespace {
@@ -32,12 +33,19 @@ Result<BertOptions> read_bert_options(const Json& json, const std::optional<Bert
 
 Result<std::unique_ptr<Normalizer>> read_replace(const Json& json) {
   const Json pattern = TRY(json.get("pattern"));
+  std::string to = TRY(get_string(json, "content"));
   const std::optional<Json> text = pattern.find("String");
-  if (!text) return fail(ErrorCode::kUnsupported, "{}: only a String pattern is known", pattern.where());
+  if (!text) return std::make_unique<RegexReplaceNormalizer>(TRY(read_pattern(pattern)), std::move(to));
   std::string from(TRY(text->as_string()));
   if (from.empty()) return fail(ErrorCode::kUnsupported, "{}: is empty", text->where());
-  std::string to = TRY(get_string(json, "content"));
   return std::make_unique<ReplaceNormalizer>(std::move(from), std::move(to));
+}
+
+Result<std::unique_ptr<Normalizer>> read_precompiled(const Json& json) {
+  const Json text = TRY(json.get("precompiled_charsmap"));
+  const std::string bytes = TRY(text.as_string().and_then(decode_base64).map_error(within(text.where())));
+  if (bytes.empty()) return nullptr;
+  return std::make_unique<CharsmapNormalizer>(TRY(Charsmap::parse(bytes).map_error(within(text.where()))));
 }
 
 std::optional<NormalForm> normal_form_named(std::string_view type) {
@@ -68,44 +76,17 @@ Result<> read_normalizer(const Json& json, const std::optional<BertOverrides>& o
     list.add(std::make_unique<StripNormalizer>(TRY(get_bool(json, "strip_left")), TRY(get_bool(json, "strip_right"))));
   } else if (type == "Replace") {
     list.add(TRY(read_replace(json)));
+  } else if (type == "Precompiled") {
+    std::unique_ptr<Normalizer> step = TRY(read_precompiled(json));
+    if (step != nullptr) list.add(std::move(step));
+  } else if (type == "Nmt") {
+    list.add(std::make_unique<NmtNormalizer>());
+  } else if (type == "ByteLevel") {
+    list.add(std::make_unique<ByteLevelNormalizer>());
   } else if (type == "Prepend") {
     list.add(std::make_unique<PrependNormalizer>(TRY(get_string(json, "prepend"))));
   } else {
     return fail(ErrorCode::kUnsupported, "{}: Inlay does not know the normalizer '{}'", json.where(), type);
-  }
-  return {};
-}
-
-Result<SplitBehavior> read_behavior(const Json& json) {
-  const std::optional<Json> behavior = json.find("behavior");
-  if (!behavior) return SplitBehavior::kIsolated;
-  const std::string_view name = TRY(behavior->as_string());
-  if (name == "Removed") return SplitBehavior::kRemoved;
-  if (name == "Isolated") return SplitBehavior::kIsolated;
-  if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
-  if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
-  if (name == "Contiguous") return SplitBehavior::kContiguous;
-  return fail(ErrorCode::kCorrupt, "{}: unknown behavior '{}'", behavior->where(), name);
-}
-
-Result<> read_pre_tokenizer(const Json& json, PreTokenizers& list) {
-  const std::string type = TRY(get_string(json, "type"));
-  if (type == "Sequence") {
-    const std::vector<Json> items = TRY(get_items(json, "pretokenizers"));
-    for (const Json& item : items) TRY_VOID(read_pre_tokenizer(item, list));
-  } else if (type == "BertPreTokenizer") {
-    list.push_back(std::make_unique<BertSplit>());
-  } else if (type == "Whitespace") {
-    list.push_back(std::make_unique<WordSplit>());
-  } else if (type == "WhitespaceSplit") {
-    list.push_back(std::make_unique<CharSplit>(kWhite, SplitBehavior::kRemoved));
-  } else if (type == "Punctuation") {
-    list.push_back(std::make_unique<CharSplit>(kPunctuation, TRY(read_behavior(json))));
-  } else if (type == "Digits") {
-    const bool is_single = TRY(get_bool(json, "individual_digits"));
-    list.push_back(std::make_unique<CharSplit>(kNumeric, is_single ? SplitBehavior::kIsolated : SplitBehavior::kContiguous));
-  } else {
-    return fail(ErrorCode::kUnsupported, "{}: Inlay does not know the pre-tokenizer '{}'", json.where(), type);
   }
   return {};
 }
@@ -121,7 +102,11 @@ Result<TextSteps> read_text_steps(const std::optional<Json>& normalizer, const s
   TextSteps result;
   if (lowercase_first) result.normalizers.push_back(std::make_unique<LowercaseNormalizer>());
   for (std::unique_ptr<Normalizer>& step : list.steps) result.normalizers.push_back(std::move(step));
-  if (pre_tokenizer) TRY_VOID(read_pre_tokenizer(*pre_tokenizer, result.pre_tokenizers));
+  if (pre_tokenizer) {
+    PreTokenizerList splits = TRY(read_pre_tokenizers(*pre_tokenizer));
+    result.pre_tokenizers = std::move(splits.steps);
+    result.ends_in_byte_map = splits.ends_in_byte_map;
+  }
   const bool is_bert_split = result.pre_tokenizers.size() == 1 && TRY(get_string(*pre_tokenizer, "type")) == "BertPreTokenizer";
   if (is_bert_alone && is_bert_split) {
     result.bert = list.bert;

@@ -22,6 +22,8 @@ struct TextSteps {
   PreTokenizers pre_tokenizers;
   // Set if the steps are exactly BertNormalizer (maybe with a lower-casing first) and BertPreTokenizer.
   std::optional<BertOptions> bert;
+  // The last pre-tokenizer writes bytes as characters (ByteMap).
+  bool ends_in_byte_map = false;
 };
 
 struct TextStepChanges {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/bert_encoder.h"
@@ -17,13 +18,20 @@ constexpr size_t kChunkBytes = 4096;
 
 using Pattern = AddedTokenMatcher::Pattern;
 
-std::vector<Pattern> patterns_of(const std::vector<AddedToken>& tokens, bool normalized, const Normalizers& normalizers) {
+// An added token is not longer than this when it is normalized; nor is it in any tokenizer.
+constexpr size_t kMaxPatternBytes = 1 << 20;
+
+Result<std::vector<Pattern>> patterns_of(const std::vector<AddedToken>& tokens, bool normalized,
+                                         const Normalizers& normalizers) {
   std::vector<Pattern> patterns;
+  StepState state;
+  state.max_text = kMaxPatternBytes;
   for (const AddedToken& token : tokens) {
     if (token.normalized != normalized) continue;
     Pattern pattern{token.content, token};
     if (normalized) {
-      for (const std::unique_ptr<Normalizer>& normalizer : normalizers) normalizer->apply(pattern.text);
+      for (const std::unique_ptr<Normalizer>& normalizer : normalizers) normalizer->apply(pattern.text, state);
+      if (state.error) return tl::unexpected<Error>(*std::move(state.error));
     }
     patterns.push_back(std::move(pattern));
   }
@@ -61,6 +69,30 @@ PairLengths fit_pair(PairLengths lengths, size_t budget) {
   return is_swapped ? PairLengths{longer, shorter} : PairLengths{shorter, longer};
 }
 
+// Encode calls borrow their memory here, so that a short text costs no allocation and caches outlive a call.
+class StatePool {
+ public:
+  std::unique_ptr<EncodeState> take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (states_.empty()) return std::make_unique<EncodeState>();
+    std::unique_ptr<EncodeState> state = std::move(states_.back());
+    states_.pop_back();
+    return state;
+  }
+  void give(std::unique_ptr<EncodeState> state) {
+    state->steps.error.reset();
+    state->scratch.trim();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (states_.size() < kKept) states_.push_back(std::move(state));
+  }
+
+ private:
+  static constexpr size_t kKept = 64;
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<EncodeState>> states_;
+};
+
 tl::unexpected<Error> too_long(int max_length) {
   return fail(ErrorCode::kTooLarge, "text has more than {} tokens, the most that fit", max_length);
 }
@@ -75,11 +107,12 @@ struct Tokenizer::Pipeline {
   std::map<int32_t, const AddedToken*> added_by_id;
   PostProcessor post_processor;
   std::optional<int> model_max_length;
+  mutable StatePool states;
   bool needs_valid_text = false;  // an added token could match the U+FFFD that stands for ill-formed bytes
 
   // Ids that max_length leaves for the text itself.
   Result<size_t> budget(const EncodeOptions& options, bool is_pair) const;
-  IdSink encode(std::string_view text, const EncodeOptions& options, size_t limit) const;
+  Result<IdSink> encode(std::string_view text, const EncodeOptions& options, size_t limit) const;
   void encode_into(std::string_view text, EncodeState& state, IdSink& sink) const;
   Encoding finish(const std::vector<int32_t>& first, const std::vector<int32_t>* second, bool add_special) const;
 };
@@ -93,14 +126,18 @@ Result<size_t> Tokenizer::Pipeline::budget(const EncodeOptions& options, bool is
   return static_cast<size_t>(options.max_length) - special;
 }
 
-IdSink Tokenizer::Pipeline::encode(std::string_view text, const EncodeOptions& options, size_t limit) const {
+Result<IdSink> Tokenizer::Pipeline::encode(std::string_view text, const EncodeOptions& options, size_t limit) const {
   IdSink sink(limit, keep_of(options.truncation));
-  EncodeState state{.scratch = {}, .skip_special = options.escape_special_tokens};
+  std::unique_ptr<EncodeState> state = states.take();
+  state->skip_special = options.escape_special_tokens;
   if (needs_valid_text && !is_valid_utf8(text)) {
-    encode_into(replace_invalid_utf8(text), state, sink);
+    encode_into(replace_invalid_utf8(text), *state, sink);
   } else {
-    encode_into(text, state, sink);
+    encode_into(text, *state, sink);
   }
+  std::optional<Error> error = std::move(state->steps.error);
+  states.give(std::move(state));
+  if (error) return tl::unexpected<Error>(*std::move(error));
   return sink;
 }
 
@@ -110,7 +147,7 @@ void Tokenizer::Pipeline::encode_into(std::string_view text, EncodeState& state,
   AddedTokenMatcher::Cursor cursor;
   size_t cut = 0;
   size_t done = 0;
-  while (done < text.size() && !sink.is_full()) {
+  while (done < text.size() && !sink.is_full() && !state.steps.error) {
     size_t end = std::min(text.size(), done + kChunkBytes);
     std::optional<AddedTokenMatcher::Match> match = raw_tokens.find(text, end, state.skip_special, cursor);
     if (!match && end < text.size()) {
@@ -119,6 +156,7 @@ void Tokenizer::Pipeline::encode_into(std::string_view text, EncodeState& state,
       match = raw_tokens.find(text, end, state.skip_special, cursor);
     }
     if (match) end = match->begin;
+    state.is_start = done == 0;
     if (done < end) encoder->encode(text.substr(done, end - done), state, sink);
     if (match && match->begin < match->end && !sink.is_full()) sink.push(match->id);
     done = match ? match->end : end;
@@ -155,8 +193,10 @@ Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lowe
   TokenizerParts parts = TRY(read_tokenizer_files(folder, lower_case_first));
   std::unique_ptr<Pipeline> pipeline = std::make_unique<Pipeline>();
   const std::vector<AddedToken>& added = parts.added_tokens;
-  pipeline->raw_tokens = TRY(AddedTokenMatcher::build(patterns_of(added, false, {})));
-  AddedTokenMatcher normalized = TRY(AddedTokenMatcher::build(patterns_of(added, true, parts.steps.normalizers)));
+  pipeline->raw_tokens = TRY(patterns_of(added, false, {}).and_then(AddedTokenMatcher::build));
+  AddedTokenMatcher normalized = TRY(patterns_of(added, true, parts.steps.normalizers).and_then(AddedTokenMatcher::build));
+  // BPE reads the bytes themselves rather than the characters that ByteLevel would write for them.
+  if (parts.steps.ends_in_byte_map && parts.bpe != nullptr && parts.bpe->read_bytes()) parts.steps.pre_tokenizers.pop_back();
   pipeline->model = std::move(parts.model);
   if (parts.steps.bert && parts.word_piece != nullptr && normalized.is_empty()) {
     pipeline->encoder = std::make_unique<BertEncoder>(*parts.steps.bert, *parts.word_piece);
@@ -177,7 +217,7 @@ Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lowe
 
 Result<Encoding> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   const size_t budget = TRY(pipeline_->budget(options, false));
-  IdSink sink = pipeline_->encode(text, options, budget);
+  IdSink sink = TRY(pipeline_->encode(text, options, budget));
   const bool truncated = sink.has_dropped();
   if (truncated && options.truncation == TruncationSide::kNone) return too_long(options.max_length);
   Encoding result = pipeline_->finish(sink.take(), nullptr, options.add_special_tokens);
@@ -189,11 +229,11 @@ Result<Encoding> Tokenizer::encode_pair(std::string_view first, std::string_view
   const size_t budget = TRY(pipeline_->budget(options, true));
   // Which text is the longer one matters even where both are too long, so that texts are read until one of them ends.
   size_t limit = budget + 1;
-  IdSink sinks[] = {pipeline_->encode(first, options, limit), pipeline_->encode(second, options, limit)};
+  IdSink sinks[] = {TRY(pipeline_->encode(first, options, limit)), TRY(pipeline_->encode(second, options, limit))};
   while (sinks[0].is_full() && sinks[1].is_full() && options.truncation == TruncationSide::kRight && budget % 2 == 1) {
     limit *= 2;
-    sinks[0] = pipeline_->encode(first, options, limit);
-    sinks[1] = pipeline_->encode(second, options, limit);
+    sinks[0] = TRY(pipeline_->encode(first, options, limit));
+    sinks[1] = TRY(pipeline_->encode(second, options, limit));
   }
   const PairLengths lengths{sinks[0].count(), sinks[1].count()};
   const PairLengths fitting = fit_pair(lengths, budget);

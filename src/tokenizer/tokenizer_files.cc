@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "tokenizer/json_fields.h"
+#include "tokenizer/model_json.h"
 #include "tokenizer/tokenizer_config.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/utf8.h"
@@ -15,57 +17,19 @@ namespace {
 
 constexpr uint64_t kMaxTokenizerBytes = 256U << 20;
 
-Result<Vocabulary> read_vocabulary(const Json& json) {
-  std::vector<Vocabulary::Entry> entries;
-  const simdjson::dom::object object = TRY(json.raw_object());
-  entries.reserve(object.size());
-  for (const auto& [token, value] : object) {
-    int64_t id = -1;
-    if (value.get_int64().get(id) != simdjson::SUCCESS || id < 0 || id > INT32_MAX) {
-      return fail(ErrorCode::kCorrupt, "{}: the id of '{}' is not an integer from 0 to {}", json.where(), token, INT32_MAX);
-    }
-    entries.emplace_back(token, static_cast<int32_t>(id));
-  }
-  return Vocabulary::build(std::move(entries)).map_error(within(json.where()));
-}
-
-// Files of early versions do not name the type; then the fields tell.
-Result<std::string> model_type(const Json& json) {
-  if (const std::optional<Json> type = json.find("type")) return std::string(TRY(type->as_string()));
-  if (json.find("merges")) return std::string("BPE");
-  if (json.find("continuing_subword_prefix") && json.find("max_input_chars_per_word")) return std::string("WordPiece");
-  return fail(ErrorCode::kUnsupported, "{}.type is missing, and the fields are not those of a WordPiece model", json.where());
-}
-
-Result<> read_model(const Json& json, TokenizerParts& parts) {
-  const std::string type = TRY(model_type(json));
-  if (type != "WordPiece")
-    return fail(ErrorCode::kUnsupported, "{}.type: Inlay does not know the model '{}'", json.where(), type);
-  WordPieceOptions options;
-  options.unknown_token = TRY(get_string(json, "unk_token"));
-  options.continuing_prefix = TRY(get_string(json, "continuing_subword_prefix"));
-  options.max_chars = static_cast<size_t>(TRY(get_int_in(json, "max_input_chars_per_word", 0, INT64_MAX)));
-  Vocabulary vocabulary = TRY(json.get("vocab").and_then(read_vocabulary));
-  std::unique_ptr<WordPiece> model =
-      std::make_unique<WordPiece>(TRY(WordPiece::build(std::move(vocabulary), options).map_error(within(json.where()))));
-  parts.word_piece = model.get();
-  parts.model = std::move(model);
-  return {};
-}
-
 // Gives added tokens their ids as `tokenizers` does: a token of the vocabulary keeps its id, a new one takes the next free one.
 class AddedTokenList {
  public:
-  explicit AddedTokenList(const Vocabulary& vocabulary)
-      : vocabulary_(vocabulary), next_id_(static_cast<int64_t>(vocabulary.size())) {}
+  explicit AddedTokenList(const Model& model)
+      : vocabulary_(model.vocabulary()), next_id_(static_cast<int64_t>(model.token_count())) {}
 
   Result<> add(AddedToken token, bool overrides) {
     if (token.content.empty()) return {};
-    const std::vector<AddedToken>::iterator known =
-        std::find_if(tokens_.begin(), tokens_.end(), [&](const AddedToken& other) { return other.content == token.content; });
-    if (known != tokens_.end()) {
-      token.id = known->id;
-      if (overrides) *known = std::move(token);
+    const auto [place, is_new] = places_.try_emplace(token.content, tokens_.size());
+    if (!is_new) {
+      AddedToken& known = tokens_[place->second];
+      token.id = known.id;
+      if (overrides) known = std::move(token);
       return {};
     }
     const std::optional<int32_t> id = vocabulary_.id_of(token.content);
@@ -81,11 +45,12 @@ class AddedTokenList {
   const Vocabulary& vocabulary_;
   int64_t next_id_;
   std::vector<AddedToken> tokens_;
+  std::unordered_map<std::string, size_t> places_;
 };
 
 Result<std::vector<AddedToken>> collect_added_tokens(const std::optional<Json>& json, const TokenizerConfig& config,
-                                                     const Vocabulary& vocabulary) {
-  AddedTokenList list(vocabulary);
+                                                     const Model& model) {
+  AddedTokenList list(model);
   if (json) {
     const std::vector<Json> items = TRY(json->items());
     for (const Json& item : items) {
@@ -107,10 +72,13 @@ Result<TokenizerParts> read_json_tokenizer(const std::filesystem::path& path, co
   if (version != "1.0") return fail(ErrorCode::kUnsupported, "{}: version '{}', wanted 1.0", root.where(), version);
   TokenizerParts parts;
   const Json model = TRY(root.get("model"));
-  TRY_VOID(read_model(model, parts));
+  ReadModel read = TRY(read_model(model));
+  parts.model = std::move(read.model);
+  parts.word_piece = read.word_piece;
+  parts.bpe = read.bpe;
   const TextStepChanges changes{.bert = config.bert, .lowercase_first = lowercase_first};
   parts.steps = TRY(read_text_steps(root.find("normalizer"), root.find("pre_tokenizer"), changes));
-  parts.added_tokens = TRY(collect_added_tokens(root.find("added_tokens"), config, parts.model->vocabulary()));
+  parts.added_tokens = TRY(collect_added_tokens(root.find("added_tokens"), config, *parts.model));
   if (const std::optional<Json> post = root.find("post_processor")) parts.post_processor = TRY(read_post_processor(*post));
   return parts;
 }
@@ -163,7 +131,7 @@ Result<TokenizerParts> read_text_tokenizer(const std::filesystem::path& path, To
       std::make_unique<WordPiece>(TRY(WordPiece::build(std::move(vocabulary), word_piece).map_error(within("vocab.txt"))));
   parts.word_piece = model.get();
   parts.model = std::move(model);
-  parts.added_tokens = TRY(collect_added_tokens(std::nullopt, config, parts.model->vocabulary()));
+  parts.added_tokens = TRY(collect_added_tokens(std::nullopt, config, *parts.model));
   return parts;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "tokenizer/added_tokens.h"
+#include "tokenizer/bpe.h"
 #include "tokenizer/model.h"
 #include "tokenizer/post_processor.h"
 #include "tokenizer/text_steps.h"
@@ -18,6 +19,7 @@ namespace inlay {
 struct TokenizerParts {
   std::unique_ptr<Model> model;
   const WordPiece* word_piece = nullptr;  // `model`, if it is one
+  Bpe* bpe = nullptr;                     // likewise
   TextSteps steps;
   std::vector<AddedToken> added_tokens;  // contents are unique, ids are set
   PostProcessor post_processor;

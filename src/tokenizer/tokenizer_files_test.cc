@@ -129,7 +129,7 @@ TEST(TokenizerFiles, HostileFilesAreErrorsThatNameTheField) {
       {kNormalizer, R"({"type":"Precompiledish"})", kUnsupported, "normalizer"},
       {kNormalizer, R"({"type":"BertNormalizer"})", kCorrupt, "normalizer.clean_text"},
       {kNormalizer, R"({"type":"Sequence","normalizers":[{"type":"Nope"}]})", kUnsupported, "normalizers[0]"},
-      {kNormalizer, R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "})", kUnsupported, "pattern"},
+      {kNormalizer, R"({"type":"Replace","pattern":{"Regex":" {2,}("},"content":" "})", kCorrupt, "pattern"},
       {kNormalizer, R"({"type":"Replace","pattern":{"String":""},"content":" "})", kUnsupported, "pattern"},
       {kNormalizer, "\"text\"", kCorrupt, "normalizer"},
       {kNormalizer, nested(100000), kCorrupt, "tokenizer.json"},

@@ -23,6 +23,11 @@ class Vocabulary {
   std::optional<int32_t> id_of(std::string_view token) const;
   // Valid while the vocabulary lives, also after it is moved.
   std::optional<std::string_view> token_of(int32_t id) const;
+  // Calls visit(token, id) for every token.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Token& token : by_id_) visit(std::string_view(text_.data() + token.begin, token.size), token.id);
+  }
   // Different tokens.
   size_t size() const { return by_id_.size(); }
   // One more than the largest id.

@@ -55,10 +55,6 @@ std::string new_spelling(std::string_view name) {
   return std::string(name);
 }
 
-bool is_float(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64;
-}
-
 // Buffers and unused heads that every encoder may drop.
 bool is_leftover(std::string_view name) {
   static constexpr std::array<std::string_view, 3> kHeads = {"pooler.", "cls.", "lm_head."};
@@ -104,7 +100,7 @@ Result<const TensorView*> NamedWeights::require(std::string_view bare, const std
     return fail(ErrorCode::kCorrupt, "{}: tensor '{}' has shape {}, wanted {}", store_->file_of(name), name,
                 shape_text(view->shape), shape_text(shape));
   }
-  if (!is_float(view->dtype)) {
+  if (!is_float_type(view->dtype)) {
     return fail(ErrorCode::kUnsupported, "{}: tensor '{}' is of type {}, wanted F32, F16, BF16 or F64", store_->file_of(name),
                 name, dtype_name(view->dtype));
   }

@@ -16,20 +16,20 @@ bool is_plain_name(std::string_view name) {
          name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
 }
 
-Result<std::string_view> shard_name(const Json& value) {
+Result<std::string_view> shard_name(const Json& value, std::string_view suffix) {
   const std::string_view name = TRY(value.as_string());
   if (!is_plain_name(name)) {
     return fail(ErrorCode::kCorrupt, "{}: '{}' is no plain file name; shards lie beside their index", value.where(), name);
   }
-  if (!name.ends_with(".safetensors")) {
-    return fail(ErrorCode::kUnsupported, "{}: shard '{}' is no .safetensors file", value.where(), name);
+  if (!name.ends_with(suffix)) {
+    return fail(ErrorCode::kUnsupported, "{}: shard '{}' is no {} file", value.where(), name, suffix);
   }
   return name;
 }
 
 }  // namespace
 
-Result<ShardIndex> read_shard_index(const std::filesystem::path& path) {
+Result<ShardIndex> read_shard_index(const std::filesystem::path& path, std::string_view suffix) {
   const JsonDocument document = TRY(JsonDocument::read(path, kMaxSafetensorsHeader));
   const Json weight_map = TRY(document.root().get("weight_map"));
   const simdjson::dom::object object = TRY(weight_map.raw_object());
@@ -42,7 +42,7 @@ Result<ShardIndex> read_shard_index(const std::filesystem::path& path) {
     if (!seen.insert(tensor).second) {
       return fail(ErrorCode::kCorrupt, "{}: tensor '{}' is listed twice", weight_map.where(), tensor);
     }
-    const std::string_view shard = TRY(shard_name(Json(value, weight_map.where())));
+    const std::string_view shard = TRY(shard_name(Json(value, weight_map.where()), suffix));
     index[std::string(shard)].emplace_back(tensor);
     if (index.size() > kMaxShards) return fail(ErrorCode::kCorrupt, "{}: more than {} shards", weight_map.where(), kMaxShards);
   }

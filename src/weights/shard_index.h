@@ -1,9 +1,10 @@
-// model.safetensors.index.json: which shard holds which tensor.
+// model.safetensors.index.json, pytorch_model.bin.index.json: which shard holds which tensor.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +14,7 @@ namespace inlay {
 // Shard file name -> the tensors that it holds. Names are plain: a shard always lies beside its index.
 using ShardIndex = std::map<std::string, std::vector<std::string>>;
 
-Result<ShardIndex> read_shard_index(const std::filesystem::path& path);
+// Shards of other files than `suffix` (".safetensors") are kUnsupported.
+Result<ShardIndex> read_shard_index(const std::filesystem::path& path, std::string_view suffix);
 
 }  // namespace inlay

@@ -1,38 +1,31 @@
 #include "weights/weight_store.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
-#include <optional>
 #include <utility>
 
-#include "base/checksum.h"
-#include "base/file.h"
-#include "weights/safetensors.h"
 #include "weights/shard_index.h"
+#include "weights/weight_file.h"
 
 namespace inlay {
 namespace {
 
-constexpr const char* kSingleFile = "model.safetensors";
-constexpr const char* kIndexFile = "model.safetensors.index.json";
+// The files that weights come in, best first. An index names the shards that lie beside it.
+struct Source {
+  const char* index;  // nullptr: none
+  const char* single;
+  const char* suffix;  // of shards
+};
+constexpr std::array<Source, 2> kSources = {{
+    {"model.safetensors.index.json", "model.safetensors", ".safetensors"},
+    {"pytorch_model.bin.index.json", "pytorch_model.bin", ".bin"},
+}};
 
 // File systems count in nanoseconds, ticks of a few milliseconds, or (FAT, old NFS servers) up to two seconds.
 constexpr int64_t kCoarsestClockNs = 2'000'000'000;
-
-struct Shard {
-  std::string file;
-  MappedFile map;
-  uint64_t header_checksum = 0;
-};
-
-uint64_t header_checksum(std::span<const std::byte> file, const SafetensorsHeader& header) {
-  const size_t size = header.tensors.empty() ? file.size() : header.tensors.front().begin;
-  Checksum sum;
-  sum.add(file.first(size));
-  return sum.value();
-}
 
 struct Slot {
   TensorView view;
@@ -47,26 +40,29 @@ bool has_file(const std::filesystem::path& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
 }
 
-// Says what to do when a folder has no safetensors file.
+// Says what to do when a folder has no weights that are read.
 tl::unexpected<Error> no_weights(const std::filesystem::path& folder) {
-  for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack",
-                            "model.onnx", "onnx/model.onnx", "rust_model.ot"}) {
+  for (const char* other : {"tf_model.h5", "flax_model.msgpack", "rust_model.ot", "openvino/openvino_model.bin"}) {
     if (!has_file(folder / other)) continue;
     return fail(ErrorCode::kUnsupported,
-                "{}: the weights are in {}, and only safetensors files are read; convert them, for instance with "
-                "save_pretrained(..., safe_serialization=True) of transformers",
+                "{}: the weights are in {}, and only safetensors files and pytorch_model.bin are read; convert them, for "
+                "instance with save_pretrained of transformers",
                 folder.string(), other);
   }
-  return fail(ErrorCode::kNotFound, "{}: neither {} nor {}", folder.string(), kSingleFile, kIndexFile);
+  std::string wanted;
+  for (const Source& source : kSources) wanted += fmt::format("{}{}", wanted.empty() ? "" : ", ", source.single);
+  return fail(ErrorCode::kNotFound, "{}: no weights; wanted one of {}", folder.string(), wanted);
 }
 
 }  // namespace
 
 struct WeightStore::Impl {
-  std::vector<Shard> shards;
+  std::vector<WeightFile> shards;
   std::map<std::string, Slot, std::less<>> slots;
   uint64_t total_bytes = 0;
+  std::string index;  // the file that names the shards
 
+  Result<> add_source(const std::filesystem::path& folder, const Source& source);
   // Maps one file and adds its tensors: all of them, or those in `wanted`, each of which must be there.
   Result<> add_file(const std::filesystem::path& folder, const std::string& file, const std::vector<std::string>* wanted);
 
@@ -76,54 +72,66 @@ struct WeightStore::Impl {
   }
 
  private:
-  void add_tensor(SafetensorsEntry entry, std::span<const std::byte> bytes);
+  void add_tensor(StoredTensor tensor);
 };
 
-void WeightStore::Impl::add_tensor(SafetensorsEntry entry, std::span<const std::byte> bytes) {
+// Of the file that was added last.
+void WeightStore::Impl::add_tensor(StoredTensor tensor) {
   Slot slot;
   slot.shard = shards.size() - 1;
-  slot.has_known_type = entry.dtype.has_value();
-  slot.dtype_text = std::move(entry.dtype_text);
-  slot.view.dtype = entry.dtype.value_or(DType::kU8);
-  slot.view.shape = std::move(entry.shape);
-  slot.view.bytes = bytes.subspan(entry.begin, entry.end - entry.begin);
+  slot.has_known_type = tensor.dtype.has_value();
+  slot.dtype_text = std::move(tensor.dtype_text);
+  slot.view.dtype = tensor.dtype.value_or(DType::kU8);
+  slot.view.shape = std::move(tensor.shape);
+  slot.view.strides = std::move(tensor.strides);
+  slot.view.bytes = shards.back().map.bytes().subspan(tensor.begin, tensor.end - tensor.begin);
   total_bytes += slot.view.bytes.size();
-  slots.insert_or_assign(std::move(entry.name), std::move(slot));
+  slots.insert_or_assign(std::move(tensor.name), std::move(slot));
 }
 
 Result<> WeightStore::Impl::add_file(const std::filesystem::path& folder, const std::string& file,
                                      const std::vector<std::string>* wanted) {
-  MappedFile map = TRY(MappedFile::open(folder / file));
-  const std::span<const std::byte> bytes = map.bytes();
-  SafetensorsHeader header = TRY(read_safetensors_header(bytes, file));
-  shards.push_back({file, std::move(map), header_checksum(bytes, header)});
+  shards.push_back(TRY(open_weight_file(folder, file)));
+  std::vector<StoredTensor> tensors = std::exchange(shards.back().tensors, {});
   if (wanted == nullptr) {
-    for (SafetensorsEntry& entry : header.tensors) add_tensor(std::move(entry), bytes);
+    for (StoredTensor& tensor : tensors) add_tensor(std::move(tensor));
     return {};
   }
-  std::map<std::string_view, SafetensorsEntry*> found;
-  for (SafetensorsEntry& entry : header.tensors) found[entry.name] = &entry;
+  std::map<std::string_view, StoredTensor*> found;
+  for (StoredTensor& tensor : tensors) found[tensor.name] = &tensor;
   for (const std::string& name : *wanted) {
     const auto match = found.find(name);
     if (match == found.end()) return fail(ErrorCode::kCorrupt, "tensor '{}' is not in it", name);
-    SafetensorsEntry entry = *match->second;
-    add_tensor(std::move(entry), bytes);
+    StoredTensor tensor = *match->second;
+    add_tensor(std::move(tensor));
+  }
+  return {};
+}
+
+Result<> WeightStore::Impl::add_source(const std::filesystem::path& folder, const Source& source) {
+  if (source.index == nullptr || !has_file(folder / source.index)) return add_file(folder, source.single, nullptr);
+  index = source.index;
+  const ShardIndex shard_index = TRY(read_shard_index(folder / index, source.suffix));
+  for (const auto& [file, tensors] : shard_index) {
+    TRY_VOID(add_file(folder, file, &tensors).map_error(within(fmt::format("{} names {}", index, file))));
   }
   return {};
 }
 
 Result<WeightStore> WeightStore::open(const std::filesystem::path& folder) {
-  std::unique_ptr<Impl> impl = std::make_unique<Impl>();
-  if (has_file(folder / kIndexFile)) {
-    const ShardIndex index = TRY(read_shard_index(folder / kIndexFile));
-    for (const auto& [file, tensors] : index) {
-      TRY_VOID(impl->add_file(folder, file, &tensors).map_error(within(fmt::format("{} names {}", kIndexFile, file))));
-    }
-  } else if (has_file(folder / kSingleFile)) {
-    TRY_VOID(impl->add_file(folder, kSingleFile, nullptr));
-  } else {
-    return no_weights(folder);
+  for (const Source& source : kSources) {
+    const bool is_there = has_file(folder / source.single) || (source.index != nullptr && has_file(folder / source.index));
+    if (!is_there) continue;
+    std::unique_ptr<Impl> impl = std::make_unique<Impl>();
+    TRY_VOID(impl->add_source(folder, source));
+    return WeightStore(std::move(impl));
   }
+  return no_weights(folder);
+}
+
+Result<WeightStore> WeightStore::open_file(const std::filesystem::path& file) {
+  std::unique_ptr<Impl> impl = std::make_unique<Impl>();
+  TRY_VOID(impl->add_file(file.parent_path(), file.filename().string(), nullptr));
   return WeightStore(std::move(impl));
 }
 
@@ -160,9 +168,9 @@ uint64_t WeightStore::total_bytes() const { return impl_->total_bytes; }
 
 std::string WeightStore::file_of(std::string_view name) const {
   const Slot* slot = impl_->slot(name);
-  if (slot != nullptr) return impl_->shards[slot->shard].file;
-  if (impl_->shards.size() == 1) return impl_->shards[0].file;
-  return fmt::format("{} shards of {}", impl_->shards.size(), kIndexFile);
+  if (slot != nullptr) return impl_->shards[slot->shard].name;
+  if (impl_->shards.size() == 1) return impl_->shards[0].name;
+  return fmt::format("{} shards of {}", impl_->shards.size(), impl_->index);
 }
 
 void WeightStore::release(std::string_view name) const {
@@ -172,7 +180,7 @@ void WeightStore::release(std::string_view name) const {
 }
 
 void WeightStore::release(std::span<const std::byte> bytes) const {
-  for (const Shard& shard : impl_->shards) {
+  for (const WeightFile& shard : impl_->shards) {
     const std::span<const std::byte> file = shard.map.bytes();
     const bool is_inside = std::less_equal<>()(file.data(), bytes.data()) &&
                            std::less_equal<>()(bytes.data() + bytes.size(), file.data() + file.size());
@@ -181,14 +189,14 @@ void WeightStore::release(std::span<const std::byte> bytes) const {
 }
 
 void WeightStore::release_all() const {
-  for (const Shard& shard : impl_->shards) shard.map.release_all();
+  for (const WeightFile& shard : impl_->shards) shard.map.release_all();
 }
 
 std::string WeightStore::identity() const {
   std::string text;
-  for (const Shard& shard : impl_->shards) {
+  for (const WeightFile& shard : impl_->shards) {
     const FileStamp& stamp = shard.map.stamp();
-    text += fmt::format("file {}: {} bytes, modified {}, changed {}, header {:016x}\n", shard.file, stamp.size,
+    text += fmt::format("file {}: {} bytes, modified {}, changed {}, header {:016x}\n", shard.name, stamp.size,
                         stamp.modified_ns, stamp.changed_ns, shard.header_checksum);
   }
   return text;
@@ -197,7 +205,7 @@ std::string WeightStore::identity() const {
 bool WeightStore::is_settled() const {
   const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
   return std::all_of(impl_->shards.begin(), impl_->shards.end(),
-                     [now](const Shard& shard) { return shard.map.stamp().changed_ns + kCoarsestClockNs < now.count(); });
+                     [now](const WeightFile& shard) { return shard.map.stamp().changed_ns + kCoarsestClockNs < now.count(); });
 }
 
 }  // namespace inlay

@@ -1,4 +1,4 @@
-// The tensors of a model folder, by name, without copying them: safetensors files are memory-mapped.
+// The tensors of a model folder, by name, without copying them: files are memory-mapped.
 #pragma once
 
 #include <filesystem>
@@ -16,11 +16,14 @@ namespace inlay {
 // Immutable after opening, so any thread may read. Views are valid while the store lives.
 class WeightStore {
  public:
-  // Opens the shards that model.safetensors.index.json names (then no other file is looked at, and of a tensor that lies in two
-  // shards the one is taken that the index names), or else model.safetensors. Every header is checked before anything is
+  // Opens model.safetensors or else pytorch_model.bin. Where an index lies beside (model.safetensors.index.json,
+  // pytorch_model.bin.index.json), the shards that it names are opened instead; then no other file is looked at, and of a
+  // tensor that lies in two shards the one is taken that the index names. Every table of contents is checked before anything is
   // allocated for it; a file that contradicts itself is kCorrupt, with file and field. A folder with weights in another format
   // only is kUnsupported.
   static Result<WeightStore> open(const std::filesystem::path& folder);
+  // Opens one file of weights, such as a module's or a head's: .safetensors, or what torch.save wrote (.bin, .pt, .pth).
+  static Result<WeightStore> open_file(const std::filesystem::path& file);
 
   WeightStore(WeightStore&&) noexcept;
   WeightStore& operator=(WeightStore&&) noexcept;

@@ -180,10 +180,33 @@ TEST(WeightStore, BadIndexesAreErrors) {
 TEST(WeightStore, OtherFormatsAreRefusedWithAHint) {
   const TestFolder folder;
   EXPECT_EQ(error_of(folder).code, ErrorCode::kNotFound);
-  folder.write("pytorch_model.bin", "x");
+  folder.write("tf_model.h5", "x");
   EXPECT_EQ(error_of(folder).code, ErrorCode::kUnsupported);
-  EXPECT_THAT(error_of(folder).message, HasSubstr("pytorch_model.bin"));
+  EXPECT_THAT(error_of(folder).message, HasSubstr("tf_model.h5"));
   EXPECT_THAT(error_of(folder).message, HasSubstr("convert"));
+}
+
+TEST(WeightStore, SafetensorsComeBeforeTorch) {
+  const TestFolder folder;
+  std::filesystem::copy("tests/data/weights/torch/zip.bin", folder.path() / "pytorch_model.bin");
+  EXPECT_EQ(open(folder).file_of("f32"), "pytorch_model.bin");
+  folder.write("model.safetensors", SafetensorsBuilder().add_floats("f32", {1}, 9).file());
+  EXPECT_EQ(first_value(open(folder), "f32"), 9.0F);
+}
+
+TEST(WeightStore, ReadsShardsOfTorch) {
+  const Result<WeightStore> store = WeightStore::open("tests/data/weights/bert-cls-dense-torch");
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  const Result<WeightStore> reference = WeightStore::open("tests/golden/bert-cls-dense/model");
+  ASSERT_TRUE(reference.has_value());
+  EXPECT_EQ(store->names(), reference->names());
+  EXPECT_EQ(store->total_bytes(), reference->total_bytes());
+  for (const std::string& name : reference->names()) {
+    const std::span<const std::byte> a = store->find(name)->bytes;
+    const std::span<const std::byte> b = reference->find(name)->bytes;
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << name;
+  }
+  EXPECT_EQ(store->file_of("none"), "2 shards of pytorch_model.bin.index.json");
 }
 
 }  // namespace
