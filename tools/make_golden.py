@@ -18,6 +18,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+import golden_heads
 import numpy as np
 import tokenizers
 import torch
@@ -433,12 +434,16 @@ WRITERS = {
     "bert-sharded": write_bert_sharded,
     "bert-long": write_bert_long,
 }
+HEADS = [f"heads-{family}" for family in [*golden_heads.FAMILIES, "colbert"]]
 
 
 def make(name: str, out: Path) -> None:
     folder = out / name / "model"
     shutil.rmtree(out / name, ignore_errors=True)
     folder.mkdir(parents=True)
+    if name in HEADS:
+        golden_heads.make(name.removeprefix("heads-"), folder, vocabulary())
+        return
     WRITERS[name](folder)
     with tempfile.TemporaryDirectory() as scratch:
         loaded = folder
@@ -452,10 +457,10 @@ def make(name: str, out: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "tests/golden")
-    parser.add_argument("--only", choices=sorted(WRITERS), help="one folder instead of all")
+    parser.add_argument("--only", choices=sorted([*WRITERS, *HEADS]), help="one folder instead of all")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    for name in [arguments.only] if arguments.only else WRITERS:
+    for name in [arguments.only] if arguments.only else [*WRITERS, *HEADS]:
         make(name, arguments.out)
     libraries = ("torch", "transformers", "tokenizers", "sentence-transformers", "safetensors", "numpy")
     write_json(arguments.out / "versions.json", {library: importlib.metadata.version(library) for library in libraries})

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "inlay/error.h"
+#include "inlay/outputs.h"
 
 namespace inlay {
 
@@ -38,6 +39,19 @@ struct ModelOptions {
   std::optional<int> dimensions = {};  // keep this many leading numbers, normalised after the cut
   // Folder that keeps packed weights, so that the next load is faster and processes share memory; empty: none.
   std::filesystem::path weight_cache = {};
+};
+
+// A text's place in the list that was given, and how well it answers the query.
+struct RankedText {
+  size_t index = 0;
+  float score = 0;
+};
+
+// How scores of classifiers and rerankers are given.
+enum class Scores : uint8_t {
+  kModel,        // as the model's folder says; what sentence-transformers' CrossEncoder gives
+  kRaw,          // logits
+  kProbability,  // 0 to 1
 };
 
 // A loaded model. Movable. All const functions may be called from any number of threads; calls that compute take turns, each
@@ -60,6 +74,25 @@ class Model {
   Result<Vector> embed(std::string_view text) const;
   // Token ids, used as given: no special tokens are added. Each must be in [0, vocabulary).
   std::vector<Result<Vector>> embed_ids(std::span<const std::vector<int64_t>> texts) const;
+
+  // What the model gives: some of "vector" (embed), "scores" (rerank, classify), "sparse" and "tokens". Asking for anything
+  // else is kUnsupported.
+  std::vector<std::string> outputs() const;
+  // Labels of a classifier, by score; a reranker has one.
+  std::vector<std::string> labels() const;
+
+  // Texts by how well they answer the query, the best first; at most `top_k` of them, 0 being all. For cross-encoders with one
+  // label, and for late interaction (ColBERT), whose scores are sums over the query's tokens. A text that cannot be scored is
+  // an error of the whole.
+  Result<std::vector<RankedText>> rerank(std::string_view query, std::span<const std::string> texts, size_t top_k = 0,
+                                         Scores scores = Scores::kModel) const;
+  // Score j of result i is how well labels()[j] fits texts[i].
+  std::vector<Result<std::vector<float>>> classify(std::span<const std::string> texts, Scores scores = Scores::kModel) const;
+  // Weights of words (SPLADE, bge-m3).
+  std::vector<Result<SparseVector>> embed_sparse(std::span<const std::string> texts) const;
+  // One vector for each token: the last hidden states, or what a model for late interaction makes of them.
+  std::vector<Result<TokenVectors>> embed_tokens(std::span<const std::string> texts) const;
+
   // The ids that embed() would run for the text, prompt and special tokens included.
   Result<std::vector<int32_t>> tokenize(std::string_view text) const;
 

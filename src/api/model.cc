@@ -1,6 +1,7 @@
 // The public interface over the engine.
 #include "engine/engine.h"
 #include "engine/option_names.h"
+#include "engine/rerank.h"
 #include "inlay/inlay.h"
 
 namespace inlay {
@@ -21,6 +22,15 @@ Result<EngineOptions> engine_options(const std::filesystem::path& folder, const 
   result.dimensions = options.dimensions;
   result.weight_cache = options.weight_cache;
   return result;
+}
+
+ScoreForm form_of(Scores scores) {
+  switch (scores) {
+    case Scores::kModel: return ScoreForm::kModel;
+    case Scores::kRaw: return ScoreForm::kRaw;
+    case Scores::kProbability: break;
+  }
+  return ScoreForm::kProbability;
 }
 
 }  // namespace
@@ -45,6 +55,21 @@ struct Model::Impl {
     }
     std::vector<Result<Vector>> vectors = engine.embed(texts);
     for (size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(vectors[i]);
+    return results;
+  }
+
+  // Runs texts for one kind of output, and gives what `take` takes of each.
+  template <class Taken, class Take>
+  std::vector<Result<Taken>> run(std::span<const std::string> texts, OutputKind kind, const Take& take) const {
+    std::vector<Result<TokenizedText>> inputs;
+    for (const std::string& text : texts) {
+      inputs.push_back(engine.tokenize(text));
+      if (inputs.back()) inputs.back()->outputs = {kind};
+    }
+    std::vector<Result<Taken>> results;
+    for (Result<TextOutput>& output : run_usable(engine, std::move(inputs))) {
+      results.push_back(std::move(output).map(take));
+    }
     return results;
   }
 };
@@ -74,6 +99,46 @@ Result<Vector> Model::embed(std::string_view text) const {
 
 std::vector<Result<Vector>> Model::embed_ids(std::span<const std::vector<int64_t>> texts) const {
   return impl_->embed(texts.size(), [&](size_t i) { return impl_->engine.from_ids(texts[i]); });
+}
+
+std::vector<std::string> Model::outputs() const {
+  std::vector<std::string> names;
+  for (int kind = 0; kind < kOutputKinds; ++kind) {
+    const OutputKind output = static_cast<OutputKind>(kind);
+    if (impl_->engine.outputs().has(output)) names.emplace_back(output_name(output));
+  }
+  return names;
+}
+
+std::vector<std::string> Model::labels() const {
+  const std::optional<ClassifierSpec>& classifier = impl_->engine.spec().classifier;
+  return classifier ? classifier->labels : std::vector<std::string>();
+}
+
+Result<std::vector<RankedText>> Model::rerank(std::string_view query, std::span<const std::string> texts, size_t top_k,
+                                              Scores scores) const {
+  const std::vector<Result<float>> found = TRY(inlay::rerank(impl_->engine, query, texts, form_of(scores)));
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) return fail(found[i].error().code, "text {}: {}", i, found[i].error().message);
+  }
+  std::vector<RankedText> ranked;
+  for (const uint32_t index : rank_scores(found, top_k)) ranked.push_back({index, *found[index]});
+  return ranked;
+}
+
+std::vector<Result<std::vector<float>>> Model::classify(std::span<const std::string> texts, Scores scores) const {
+  return impl_->run<std::vector<float>>(texts, OutputKind::kScores, [&](TextOutput output) {
+    finish_scores(impl_->engine.spec(), form_of(scores), output.scores);
+    return std::move(output.scores);
+  });
+}
+
+std::vector<Result<SparseVector>> Model::embed_sparse(std::span<const std::string> texts) const {
+  return impl_->run<SparseVector>(texts, OutputKind::kSparse, [](TextOutput output) { return std::move(output.sparse); });
+}
+
+std::vector<Result<TokenVectors>> Model::embed_tokens(std::span<const std::string> texts) const {
+  return impl_->run<TokenVectors>(texts, OutputKind::kTokens, [](TextOutput output) { return std::move(output.tokens); });
 }
 
 Result<std::vector<int32_t>> Model::tokenize(std::string_view text) const {

@@ -64,6 +64,7 @@ class EmbedCommand final : public Command {
     options.ids_only = input_.holds_ids();
     TextReader reader = TRY(input_.open(interrupt));
     const Engine engine = TRY(Engine::load(options));
+    TRY_VOID(engine.require(OutputKind::kVector));
     const std::unique_ptr<VectorWriter> writer = TRY(open_writer(output_, format, engine.dimensions()));
     const EmbedReport report = TRY(embed(engine, reader, *writer, interrupt));
     tell(report, engine);

@@ -20,6 +20,7 @@ class Command {
 };
 
 std::unique_ptr<Command> make_embed_command();
+std::unique_ptr<Command> make_rerank_command();
 std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_tokenize_command();
 std::unique_ptr<Command> make_inspect_command();

@@ -20,6 +20,8 @@ class Arena {
   virtual void run(const Share& share) = 0;
   // As Engine::embed_batch writes them.
   virtual void end(float* out, std::span<Result<>> status) = 0;
+  // As Engine::collect.
+  virtual Result<> collect(int text, TextOutput& output) = 0;
 };
 
 // All functions may be called from any thread.

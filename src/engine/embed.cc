@@ -1,4 +1,4 @@
-// Engine::embed: many texts over every thread, as lanes or as one team.
+// Engine::run and embed: many texts over every thread, as lanes or as one team.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -25,7 +25,7 @@ class EmbedCall {
   EmbedCall(const Engine::Impl& engine, std::span<const TokenizedText> texts)
       : engine_(engine), texts_(texts), results_(texts.size()) {}
 
-  std::vector<Result<std::vector<float>>> take_results() { return std::move(results_); }
+  std::vector<Result<TextOutput>> take_results() { return std::move(results_); }
 
   // Keeps the texts that may run and forms their batches. False if there are none.
   bool plan(int max_batch_tokens) {
@@ -76,29 +76,31 @@ class EmbedCall {
 
   void scatter(EngineLane& lane, const std::vector<uint32_t>& batch) {
     const size_t dimensions = static_cast<size_t>(engine_.head.dimensions());
-    std::vector<float> out(batch.size() * dimensions);
+    std::vector<float> out(lane.any_output.has(OutputKind::kVector) ? batch.size() * dimensions : 0);
     std::vector<Result<>> status(batch.size());
     engine_.finish(lane, out.data(), status);
     for (size_t i = 0; i < batch.size(); ++i) {
-      Result<std::vector<float>>& result = results_[valid_[batch[i]]];
-      const float* vector = out.data() + i * dimensions;
-      if (status[i])
-        result = std::vector<float>(vector, vector + dimensions);
-      else
+      Result<TextOutput>& result = results_[valid_[batch[i]]];
+      if (status[i]) status[i] = engine_.collect(lane, static_cast<int>(i), *result);
+      if (!status[i]) {
         result = tl::unexpected<Error>(std::move(status[i]).error());
+        continue;
+      }
+      const float* vector = out.data() + i * dimensions;
+      if (lane.outputs[i].has(OutputKind::kVector)) result->vector.assign(vector, vector + dimensions);
     }
   }
 
   const Engine::Impl& engine_;
   std::span<const TokenizedText> texts_;
-  std::vector<Result<std::vector<float>>> results_;
+  std::vector<Result<TextOutput>> results_;
   std::vector<uint32_t> valid_;                 // texts that may run
   std::vector<std::vector<uint32_t>> batches_;  // of indices into valid_
   bool as_team_ = false;
   std::atomic<size_t> next_ = 0;
 };
 
-std::vector<Result<std::vector<float>>> Engine::embed(std::span<const TokenizedText> texts) const {
+std::vector<Result<TextOutput>> Engine::run(std::span<const TokenizedText> texts) const {
   EmbedCall call(*impl_, texts);
   if (!call.plan(max_batch_tokens())) return call.take_results();
   const std::lock_guard<std::mutex> lock(impl_->lanes_mutex);
@@ -107,6 +109,15 @@ std::vector<Result<std::vector<float>>> Engine::embed(std::span<const TokenizedT
   }
   impl_->team->run([&](const Share& share) { call.run(share, impl_->lanes); });
   return call.take_results();
+}
+
+std::vector<Result<std::vector<float>>> Engine::embed(std::span<const TokenizedText> texts) const {
+  std::vector<Result<std::vector<float>>> vectors;
+  vectors.reserve(texts.size());
+  for (Result<TextOutput>& output : run(texts)) {
+    vectors.push_back(std::move(output).map([](TextOutput found) { return std::move(found.vector); }));
+  }
+  return vectors;
 }
 
 }  // namespace inlay

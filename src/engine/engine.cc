@@ -1,7 +1,6 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 #include "engine/engine_impl.h"
@@ -10,30 +9,30 @@ namespace inlay {
 void Engine::Impl::fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const {
   lane.batch.clear();
   lane.prompt_tokens.clear();
+  lane.outputs.clear();
+  lane.queries.clear();
+  lane.any_output = {};
   for (const TokenizedText* text : texts) {
     lane.batch.add(text->ids, text->type_ids);
     lane.prompt_tokens.push_back(std::min(text->prompt_tokens, static_cast<int>(text->ids.size()) - 1));
+    lane.outputs.push_back(text->outputs);
+    lane.queries.push_back(text->is_query);
+    lane.any_output.add(text->outputs);
   }
   INLAY_CHECK(lane.batch.tokens() <= lane.workspace.max_tokens(), "batches are planned within max_batch_tokens");
 }
 
-void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> status) const {
-  head.apply(lane.batch, lane.prompt_tokens, lane.workspace.hidden(), lane.memory, out);
-  const int dimensions = head.dimensions();
-  for (int text = 0; text < lane.batch.texts(); ++text) {
-    const float* vector = out + static_cast<int64_t>(text) * dimensions;
-    if (std::all_of(vector, vector + dimensions, [](float value) { return std::isfinite(value); })) continue;
-    status[text] = fail(ErrorCode::kInternal, "the vector is not finite (NaN or infinity)");
-  }
-}
+uint64_t Engine::Impl::head_bytes() const { return head.weight_bytes() + (classifier ? classifier->weight_bytes() : 0); }
 
 int Engine::Impl::max_lane_tokens() const { return std::max(max_batch_tokens, max_length); }
 
 EngineLanePtr Engine::Impl::make_lane(int ranks) const {
-  return EngineLanePtr(new EngineLane(plan.compute, encoder->sizes(), max_lane_tokens(), ranks));
+  EngineLanePtr lane(new EngineLane(plan.compute, encoder->sizes(), max_lane_tokens(), ranks));
+  if (sparse) lane->sparse_memory = sparse->make_memory(max_lane_tokens(), ranks);
+  return lane;
 }
 
-Result<> Engine::Impl::check(const TokenizedText& text) const {
+Result<> Engine::Impl::check_ids(const TokenizedText& text) const {
   if (text.ids.empty()) return fail(ErrorCode::kInvalidArgument, "the text has no tokens");
   if (static_cast<int64_t>(text.ids.size()) > max_length) {
     return fail(ErrorCode::kTooLarge, "{} tokens, at most {} are taken", text.ids.size(), max_length);
@@ -46,6 +45,14 @@ Result<> Engine::Impl::check(const TokenizedText& text) const {
   return {};
 }
 
+Result<> Engine::Impl::check(const TokenizedText& text) const {
+  if (text.outputs.empty() || !outputs.has_all(text.outputs)) {
+    return fail(ErrorCode::kUnsupported, "asked for '{}', the model gives: {}", output_names(text.outputs),
+                output_names(outputs));
+  }
+  return check_ids(text);
+}
+
 void EngineLaneDeleter::operator()(EngineLane* lane) const { delete lane; }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -54,6 +61,11 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
 const ModelSpec& Engine::spec() const { return impl_->spec; }
+OutputSet Engine::outputs() const { return impl_->outputs; }
+Result<> Engine::require(OutputKind kind) const {
+  if (impl_->outputs.has(kind)) return {};
+  return fail(ErrorCode::kUnsupported, "the model gives no {}; it gives: {}", output_name(kind), output_names(impl_->outputs));
+}
 const Tokenizer& Engine::tokenizer() const {
   INLAY_CHECK(impl_->tokenizer, "an engine for token ids has no tokenizer");
   return *impl_->tokenizer;
@@ -63,22 +75,26 @@ std::string_view Engine::isa() const { return impl_->plan.compute.kernels->name;
 int Engine::dimensions() const { return impl_->head.dimensions(); }
 int Engine::max_length() const { return impl_->max_length; }
 int Engine::threads() const { return impl_->team->size(); }
-uint64_t Engine::weight_bytes() const { return impl_->encoder->memory().packed_bytes() + impl_->head.weight_bytes(); }
+uint64_t Engine::weight_bytes() const { return impl_->encoder->memory().packed_bytes() + impl_->head_bytes(); }
 double Engine::flop(std::span<const int> lengths) const { return impl_->encoder->flop(lengths); }
 int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
 Result<TokenizedText> Engine::tokenize(std::string_view text) const { return tokenize(text, {}); }
 
-Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions& options) const {
-  if (!impl_->tokenizer) return fail(ErrorCode::kInvalidArgument, "the model was loaded for token ids, not for texts");
-  const Tokenizer& tokenizer = *impl_->tokenizer;
-  EncodeOptions encode = impl_->encode_options;
+Result<EncodeOptions> Engine::Impl::encode_options_for(const TextOptions& options, bool is_pair) const {
+  if (!tokenizer) return fail(ErrorCode::kInvalidArgument, "the model was loaded for token ids, not for texts");
+  EncodeOptions encode = encode_options;
   if (options.max_length) encode.max_length = std::min(encode.max_length, *options.max_length);
   if (options.truncate_side) encode.truncation = *options.truncate_side;
-  if (encode.max_length < tokenizer.special_tokens()) {
-    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens",
-                encode.max_length, tokenizer.special_tokens());
-  }
+  const int special_tokens = tokenizer->special_tokens(is_pair);
+  if (encode.max_length >= special_tokens) return encode;
+  return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens",
+              encode.max_length, special_tokens);
+}
+
+Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions& options) const {
+  const EncodeOptions encode = TRY(impl_->encode_options_for(options, false));
+  const Tokenizer& tokenizer = *impl_->tokenizer;
   const std::string& prompt = options.prompt ? *options.prompt : impl_->prompt;
   int prompt_tokens = options.prompt ? 0 : impl_->prompt_tokens;
   if (options.prompt && !prompt.empty() && !pools_prompt(impl_->spec)) {
@@ -92,9 +108,22 @@ Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions&
   }
   Encoding encoding = TRY(tokenizer.encode(text, encode));
   TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), prompt_tokens, encoding.truncated};
+  result.is_query = options.is_query;
   // A model without a second token type has one row; transformers feeds it zeros as well.
   if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
-  TRY_VOID(impl_->check(result));
+  TRY_VOID(impl_->check_ids(result));
+  return result;
+}
+
+Result<TokenizedText> Engine::tokenize_pair(std::string_view first, std::string_view second, const TextOptions& options) const {
+  const EncodeOptions encode = TRY(impl_->encode_options_for(options, true));
+  std::string prompted = options.prompt ? *options.prompt : impl_->prompt;
+  prompted.append(first);
+  Encoding encoding = TRY(impl_->tokenizer->encode_pair(prompted, second, encode));
+  TokenizedText result{std::move(encoding.ids), std::move(encoding.type_ids), 0, encoding.truncated};
+  result.outputs = {OutputKind::kScores};
+  if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
+  TRY_VOID(impl_->check_ids(result));
   return result;
 }
 
@@ -110,7 +139,7 @@ Result<TokenizedText> Engine::from_ids(std::span<const int64_t> ids) const {
     }
     text.ids.push_back(static_cast<int32_t>(ids[i]));
   }
-  TRY_VOID(impl_->check(text));
+  TRY_VOID(impl_->check_ids(text));
   return text;
 }
 
@@ -122,7 +151,7 @@ EngineMemory Engine::memory() const {
   memory.linear = encoder.linear;
   memory.tables = encoder.tables;
   memory.tokenizer = impl_->tokenizer_bytes;
-  memory.linear.own += impl_->head.weight_bytes();
+  memory.linear.own += impl_->head_bytes();
   const std::lock_guard<std::mutex> lock(impl_->lanes_mutex);
   for (const EngineLanePtr& lane : impl_->lanes) memory.lanes.add(lane->bytes());
   return memory;
@@ -141,6 +170,5 @@ void Engine::embed_batch(EngineLane& lane, std::span<const TokenizedText* const>
 
 void Engine::begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const { impl_->fill(lane, texts); }
 void Engine::run_batch(EngineLane& lane, const Share& share) const { impl_->run(lane, share); }
-void Engine::end_batch(EngineLane& lane, float* out, std::span<Result<>> status) const { impl_->finish(lane, out, status); }
 
 }  // namespace inlay

@@ -14,6 +14,7 @@
 #include "engine/memory.h"
 #include "engine/precision.h"
 #include "model/model_spec.h"
+#include "model/output.h"
 #include "tokenizer/tokenizer.h"
 
 namespace inlay {
@@ -49,6 +50,8 @@ struct TokenizedText {
   std::vector<int32_t> type_ids = {};  // empty when all are 0
   int prompt_tokens = 0;               // leading tokens left out of pooling (include_prompt: false)
   bool truncated = false;
+  OutputSet outputs = {OutputKind::kVector};  // what to make of it
+  bool is_query = false;                      // for late interaction, which leaves some tokens of documents out
 };
 
 // How one text is read, where it differs from the engine's options.
@@ -56,6 +59,7 @@ struct TextOptions {
   std::optional<std::string> prompt;  // instead of the engine's; "" is none
   std::optional<int> max_length;      // at most the engine's; more is cut to that
   std::optional<TruncationSide> truncate_side;
+  bool is_query = false;  // as in TokenizedText
 };
 
 struct Share;
@@ -76,6 +80,11 @@ class Engine {
   ~Engine();
 
   const ModelSpec& spec() const;
+  // What this model can make of a text. A model made to score, or to weigh words, gives a vector only if the options name a
+  // pooling.
+  OutputSet outputs() const;
+  // kUnsupported, with what the model gives instead.
+  Result<> require(OutputKind kind) const;
   // Not to be asked for if the options say ids_only.
   const Tokenizer& tokenizer() const;
   Precision precision() const;   // never kAuto
@@ -92,6 +101,9 @@ class Engine {
   // Prompt, tokenizer and truncation as the options say; kInvalidArgument if they say ids_only.
   Result<TokenizedText> tokenize(std::string_view text) const;
   Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const;
+  // The two as one input, as cross-encoders read a query and a document; the longer one is cut first. Asks for kScores. No
+  // prompt is put before them.
+  Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second, const TextOptions& options) const;
   // Ids used as given, nothing added. Every id must be in [0, vocab_size), and the length in [1, max_length].
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const;
 
@@ -99,11 +111,14 @@ class Engine {
   // Texts are batched by length; vectors do not depend on the batching. Calls from several threads take turns.
   std::vector<Result<std::vector<float>>> embed(std::span<const TokenizedText> texts) const;
 
-  // Whether embed_batch may run the text: its length and its ids.
+  // As embed, but gives all that each text asks for in its `outputs`.
+  std::vector<Result<TextOutput>> run(std::span<const TokenizedText> texts) const;
+
+  // Whether the text may run: its length, its ids, and whether the model gives what it asks for.
   Result<> check(const TokenizedText& text) const;
 
-  // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()];
-  // status[i] is set for a text whose vector is not finite.
+  // For callers that schedule batches themselves. Runs on the calling thread alone. `out` is [texts.size(), dimensions()]: rows
+  // of texts that ask for no vector are left alone. status[i] is set for a text whose vector is not finite.
   EngineLanePtr make_lane() const;
   LaneMemory lane_memory(const EngineLane& lane) const;  // while no batch runs in it
   void embed_batch(EngineLane& lane, std::span<const TokenizedText* const> texts, float* out, std::span<Result<>> status) const;
@@ -119,6 +134,8 @@ class Engine {
   void begin_batch(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
   void run_batch(EngineLane& lane, const Share& share) const;
   void end_batch(EngineLane& lane, float* out, std::span<Result<>> status) const;
+  // After end_batch: what text number `text` of the batch asked for besides its vector. An error is that text's own.
+  Result<> collect(EngineLane& lane, int text, TextOutput& output) const;
 
  private:
   friend class EmbedCall;

@@ -9,8 +9,11 @@
 
 #include "base/team.h"
 #include "engine/engine.h"
+#include "model/classifier.h"
 #include "model/encoder.h"
 #include "model/head.h"
+#include "model/sparse_head.h"
+#include "model/token_head.h"
 #include "weights/packed_store.h"
 #include "weights/weight_store.h"
 
@@ -22,14 +25,18 @@ class EngineLane {
       : workspace(plan, sizes, max_tokens, ranks) {}
 
   LaneMemory bytes() const {
-    const uint64_t head = (memory.current.capacity() + memory.next.capacity()) * sizeof(float);
+    const uint64_t head = vector_memory.bytes() + score_memory.bytes() + token_memory.bytes() + sparse_memory.bytes();
     return {workspace.bytes() + head, workspace.touched_bytes() + head};
   }
 
   Workspace workspace;
   PackedBatch batch;
   std::vector<int> prompt_tokens;
-  Head::Memory memory;
+  std::vector<OutputSet> outputs;  // by text
+  std::vector<bool> queries;       // by text
+  OutputSet any_output;            // of any text
+  RowMemory vector_memory, score_memory, token_memory;
+  SparseMemory sparse_memory;
 };
 
 struct Engine::Impl {
@@ -45,7 +52,11 @@ struct Engine::Impl {
   LoadPlan plan;
   std::unique_ptr<Team> team;
   std::unique_ptr<Encoder> encoder;
+  OutputSet outputs;
   Head head;
+  std::optional<Classifier> classifier;
+  std::optional<SparseHead> sparse;
+  TokenHead tokens;
   std::string prompt;
   int prompt_tokens = 0;
   int max_length = 0;
@@ -55,17 +66,23 @@ struct Engine::Impl {
   std::mutex lanes_mutex;
   std::vector<EngineLanePtr> lanes;
 
+  uint64_t head_bytes() const;
   int max_lane_tokens() const;
   Result<> load_weights(const EngineOptions& options, const Kernels& table);
+  Result<> load_heads(const EngineOptions& options, const Kernels& table);
   EngineLanePtr make_lane(int ranks) const;
-  // Whether the text may run: its length and its ids.
+  // Whether the text may run: its length and its ids; check() asks also whether the model gives what it wants.
+  Result<> check_ids(const TokenizedText& text) const;
   Result<> check(const TokenizedText& text) const;
+  Result<EncodeOptions> encode_options_for(const TextOptions& options, bool is_pair) const;
   // Takes the texts in as the lane's batch.
   void fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
   // One thread's share of the forward pass.
-  void run(EngineLane& lane, const Share& share) const { encoder->forward(share, lane.batch, lane.workspace); }
-  // Pools the batch into `out` [texts, dimensions] and sets status[i] for a vector that is not finite.
+  void run(EngineLane& lane, const Share& share) const;
+  // Pools the batch into `out` [texts, dimensions] and sets status[i] for a vector that is not finite; makes ready what
+  // collect() gives.
   void finish(EngineLane& lane, float* out, std::span<Result<>> status) const;
+  Result<> collect(EngineLane& lane, int text, TextOutput& output) const;
 };
 
 // Leading tokens that pooling leaves out where the folder says so: those of the prompt alone, without the special token that

@@ -11,6 +11,7 @@ class EngineArena final : public Arena {
   void begin(std::span<const TokenizedText* const> texts) override { engine_.begin_batch(*lane_, texts); }
   void run(const Share& share) override { engine_.run_batch(*lane_, share); }
   void end(float* out, std::span<Result<>> status) override { engine_.end_batch(*lane_, out, status); }
+  Result<> collect(int text, TextOutput& output) override { return engine_.collect(*lane_, text, output); }
 
  private:
   const Engine& engine_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -92,13 +93,19 @@ inline std::vector<GoldenRun> read_golden(std::string_view name) {
   return runs;
 }
 
+// Fills a folder with links to the files of a golden model, but for those in `others`.
+inline void link_model(const TestFolder& folder, std::string_view name, std::initializer_list<std::string_view> others) {
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(golden_model(name))) {
+    const std::string file = entry.path().filename().string();
+    if (entry.is_directory() || std::find(others.begin(), others.end(), file) != others.end()) continue;
+    std::filesystem::create_symlink(std::filesystem::absolute(entry.path()), folder.path() / file);
+  }
+}
+
 // A model whose modules after the encoder are those of the run: a folder with links to the golden one's files and other
 // modules.
 inline void write_run_modules(const TestFolder& folder, std::string_view name, const GoldenRun& run) {
-  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(golden_model(name))) {
-    if (entry.is_directory() || entry.path().filename() == "modules.json") continue;
-    std::filesystem::create_symlink(std::filesystem::absolute(entry.path()), folder.path() / entry.path().filename());
-  }
+  link_model(folder, name, {"modules.json"});
   const bool normalize = run.normalize.value_or(false);
   const int hidden_size = must(read_model_spec(golden_model(name))).encoder.hidden_size;
   folder.write("modules.json",

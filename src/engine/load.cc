@@ -16,9 +16,9 @@ constexpr int kBatchTokens = 256;
 
 Result<int> resolve_max_length(const EngineOptions& options, const ModelSpec& spec, int special_tokens) {
   const int wanted = options.max_length.value_or(spec.max_length);
-  if (wanted > spec.encoder.max_positions) {
+  if (wanted > spec.encoder.usable_positions()) {
     return fail(ErrorCode::kInvalidArgument, "max_length is {}, the model has {} positions", wanted,
-                spec.encoder.max_positions);
+                spec.encoder.usable_positions());
   }
   if (wanted < std::max(1, special_tokens)) {
     return fail(ErrorCode::kInvalidArgument, "max_length is {}, but the tokenizer alone adds {} special tokens", wanted,
@@ -56,6 +56,15 @@ Result<int> resolve_batch_tokens(const EngineOptions& options) {
   return fail(ErrorCode::kInvalidArgument, "max_batch_tokens is {}, wanted 1 to {}", wanted, kMostBatchTokens);
 }
 
+// Ids of tokens that a spec names; those that the vocabulary does not have are left out.
+std::vector<int32_t> ids_of(const Tokenizer& tokenizer, std::span<const std::string> names) {
+  std::vector<int32_t> ids;
+  for (const std::string& name : names) {
+    if (const std::optional<int32_t> id = tokenizer.token_to_id(name)) ids.push_back(*id);
+  }
+  return ids;
+}
+
 }  // namespace
 
 bool pools_prompt(const ModelSpec& spec) { return pooling_of(spec).include_prompt; }
@@ -80,7 +89,27 @@ Result<std::string> resolve_prompt(const EngineOptions& options, const ModelSpec
               names.empty() ? "no prompts" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
-// Weights and the modules after the encoder, packed by the team.
+// What comes after the encoder.
+Result<> Engine::Impl::load_heads(const EngineOptions& options, const Kernels& table) {
+  outputs = spec.outputs;
+  if (options.pooling) outputs.add(OutputKind::kVector);
+  const HeadOptions head_options = {.keep_normalize = options.normalize != Normalize::kOff,
+                                    .final_normalize = options.normalize == Normalize::kOn,
+                                    .dimensions = options.dimensions};
+  head = TRY(Head::load(spec, head_options, table, *team));
+  tokens = TRY(TokenHead::load(spec, weights, table, *team));
+  if (spec.tokens && tokenizer) tokens.skip(ids_of(*tokenizer, spec.tokens->skipped));
+  if (spec.classifier) classifier = TRY(Classifier::load(spec, weights, table, *team));
+  if (!spec.sparse) return {};
+  const bool has_file = !spec.sparse->weights.empty();
+  std::optional<WeightStore> own;
+  if (has_file) own = TRY(WeightStore::open_file(spec.sparse->weights));
+  sparse = TRY(SparseHead::load(spec, HeadWeights(own ? *own : weights, table, *team), plan, *team));
+  if (tokenizer) sparse->leave_out(ids_of(*tokenizer, spec.sparse->left_out));
+  return {};
+}
+
+// Weights, packed by the team.
 Result<> Engine::Impl::load_weights(const EngineOptions& options, const Kernels& table) {
   if (!options.weight_cache.empty()) {
     packed.emplace(open_weight_cache(options.weight_cache, spec.folder, precision, plan, weights));
@@ -89,10 +118,8 @@ Result<> Engine::Impl::load_weights(const EngineOptions& options, const Kernels&
   plan.arena = &arena;
   encoder = TRY(load_encoder(spec.encoder, weights, plan, *team));
   if (packed) save_weight_cache(*packed, weights);
-  const HeadOptions head_options = {.keep_normalize = options.normalize != Normalize::kOff,
-                                    .final_normalize = options.normalize == Normalize::kOn,
-                                    .dimensions = options.dimensions};
-  head = TRY(Head::load(spec, head_options, table, *team));
+  TRY_VOID(load_heads(options, table));
+  weights.release_all();
   return {};
 }
 

@@ -26,9 +26,10 @@ struct WorkRequest {
   std::shared_ptr<std::atomic<bool>> cancelled;  // set by the submitter when the client has gone; may be null
 };
 
-// Result i belongs to texts[i]: a vector of dimensions() numbers, or that text's own error.
+// Result i belongs to texts[i]: its vector of dimensions() numbers (none if it asks for no vector), or that text's own error.
 struct WorkResult {
   std::vector<Result<std::vector<float>>> vectors;
+  std::vector<TextOutput> outputs;     // what else the texts ask for, by text; empty if none asks for more than its vector
   std::chrono::nanoseconds queued{0};  // from submit to the start of the first text
   std::chrono::nanoseconds computed{0};
 };

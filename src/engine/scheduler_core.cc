@@ -89,12 +89,14 @@ std::unique_ptr<PendingRequest> SchedulerCore::prepare(WorkRequest work, std::fu
   std::vector<QueuedText> runnable;
   runnable.reserve(work.texts.size());
   request->vectors.reserve(work.texts.size());
+  const auto wants_more = [](const TokenizedText& text) { return text.outputs != OutputSet{OutputKind::kVector}; };
+  if (std::any_of(work.texts.begin(), work.texts.end(), wants_more)) request->outputs.resize(work.texts.size());
   for (size_t i = 0; i < work.texts.size(); ++i) {
     if (Result<> checked = runner->check(work.texts[i]); !checked) {
       request->vectors.emplace_back(tl::unexpected<Error>(std::move(checked).error()));
       continue;
     }
-    request->vectors.emplace_back(std::vector<float>(dimensions));
+    request->vectors.emplace_back(std::vector<float>(work.texts[i].outputs.has(OutputKind::kVector) ? dimensions : 0));
     runnable.push_back({static_cast<uint32_t>(i), static_cast<int>(work.texts[i].ids.size())});
   }
   request->left = runnable.size();
@@ -186,7 +188,10 @@ void SchedulerCore::complete(PendingRequest& request, size_t texts) {
   const std::unique_ptr<PendingRequest> owner(&request);
   const Clock::time_point now = Clock::now();
   const Clock::time_point started = request.started.value_or(now);
-  WorkResult result = {.vectors = std::move(request.vectors), .queued = started - request.arrival, .computed = now - started};
+  WorkResult result = {.vectors = std::move(request.vectors),
+                       .outputs = std::move(request.outputs),
+                       .queued = started - request.arrival,
+                       .computed = now - started};
   admitted.fetch_sub(1);  // before the answer: whoever gets it may send the next request at once
   try {
     request.done(std::move(result));

@@ -28,6 +28,7 @@ struct PendingRequest : QueuedRequest {
   WorkRequest work;
   std::function<void(WorkResult)> done;
   std::vector<Result<std::vector<float>>> vectors;  // by text, with room for the numbers
+  std::vector<TextOutput> outputs;                  // by text, or empty if vectors are all that is wanted
   std::atomic<size_t> left = 0;                     // texts that have no result yet
   std::optional<Clock::time_point> started;         // written under the mutex
   PendingRequest* next_in_inbox = nullptr;
@@ -122,6 +123,7 @@ class Lane {
   void run_alone(Place& place, const Share& share);
   void run_as_team(Place& place);
   void help(std::unique_lock<std::mutex>& lock);
+  void finish(Place& place, size_t first, size_t count);
   void run_each(Place& place, const Error& error);
   Result<> try_run(Place& place, size_t first, size_t count, const Share& share);
   void deliver(Place& place);

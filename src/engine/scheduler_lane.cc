@@ -142,9 +142,20 @@ Result<> Lane::try_run(Place& place, size_t first, size_t count, const Share& sh
   return guard([&] {
     place.arena->begin(std::span<const TokenizedText* const>(place.texts).subspan(first, count));
     place.arena->run(share);
-    float* out = place.out.data() + first * static_cast<size_t>(core_.runner->dimensions());
-    place.arena->end(out, std::span<Result<>>(place.status).subspan(first, count));
+    finish(place, first, count);
   });
+}
+
+// Takes what texts [first, first + count) of the batch gave, which are all that the arena ran.
+void Lane::finish(Place& place, size_t first, size_t count) {
+  float* out = place.out.data() + first * static_cast<size_t>(core_.runner->dimensions());
+  place.arena->end(out, std::span<Result<>>(place.status).subspan(first, count));
+  for (size_t i = first; i < first + count; ++i) {
+    const Batch::Item& item = place.batch.items[i];
+    std::vector<TextOutput>& outputs = pending(item.request).outputs;
+    if (outputs.empty() || !place.status[i]) continue;
+    place.status[i] = place.arena->collect(static_cast<int>(i - first), outputs[item.text]);
+  }
 }
 
 // The leader's part of a batch that idle lanes share; help() is theirs. All meet at the barrier whatever fails.
@@ -157,7 +168,7 @@ void Lane::run_as_team(Place& place) {
   if (!ran) team.has_failed.store(true);
   team.barrier->wait();
   const bool has_failed = team.has_failed.load();
-  if (!has_failed) ran = guard([&] { place.arena->end(place.out.data(), place.status); });
+  if (!has_failed) ran = guard([&] { finish(place, 0, place.texts.size()); });
   if (!ran || has_failed) run_each(place, ran ? Error{ErrorCode::kInternal, "the computation failed"} : ran.error());
 }
 
@@ -185,7 +196,7 @@ void Lane::deliver(Place& place) {
     for (; next < items.size() && items[next].request == &request; ++next) {
       Result<std::vector<float>>& result = request.vectors[items[next].text];
       if (place.status[next])
-        std::copy_n(place.out.data() + next * dimensions, dimensions, result->data());
+        std::copy_n(place.out.data() + next * dimensions, result->size(), result->data());
       else
         result = tl::unexpected<Error>(place.status[next].error());
     }

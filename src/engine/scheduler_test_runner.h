@@ -57,6 +57,12 @@ class TestRunner final : public BatchRunner {
       }
     }
 
+    // The ids as scores.
+    Result<> collect(int text, TextOutput& output) override {
+      output.scores.assign(texts_[text]->ids.begin(), texts_[text]->ids.end());
+      return {};
+    }
+
    private:
     TestRunner& runner_;
     std::vector<const TokenizedText*> texts_;

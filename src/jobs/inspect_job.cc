@@ -26,16 +26,21 @@ Result<> read_folder_weights(const std::filesystem::path& folder, const std::str
   return {};
 }
 
-// Of the encoder and of the modules that have weights, each in its own folder.
-Result<> read_weights(ModelReport& report) {
-  TRY_VOID(read_folder_weights(report.spec.folder, "", report));
-  for (const ModuleSpec& module : report.spec.modules) {
+Result<> read_module_weights(std::span<const ModuleSpec> modules, ModelReport& report) {
+  for (const ModuleSpec& module : modules) {
     const bool is_dense = module.kind == ModuleSpec::Kind::kDense;
     if (!is_dense && module.kind != ModuleSpec::Kind::kLayerNorm) continue;
     const std::filesystem::path& folder = is_dense ? module.dense.folder : module.layer_norm.folder;
     TRY_VOID(read_folder_weights(folder, folder.filename().string() + "/", report));
   }
   return {};
+}
+
+// Of the encoder and of the modules that have weights, each in its own folder.
+Result<> read_weights(ModelReport& report) {
+  TRY_VOID(read_folder_weights(report.spec.folder, "", report));
+  TRY_VOID(read_module_weights(report.spec.modules, report));
+  return report.spec.tokens ? read_module_weights(report.spec.tokens->modules, report) : Result<>();
 }
 
 Result<> read_tokenizer(const std::filesystem::path& folder, ModelReport& report) {
@@ -54,11 +59,14 @@ void measure_memory(const EngineOptions& options, ModelReport& report) {
     return;
   }
   const EngineLanePtr lane = engine->make_lane();
-  const TokenizedText text = {.ids = std::vector<int32_t>(static_cast<size_t>(engine->max_length()), 0)};
+  TokenizedText text = {.ids = std::vector<int32_t>(static_cast<size_t>(engine->max_length()), 0)};
+  text.outputs = engine->outputs();
   const TokenizedText* const texts[] = {&text};
   std::vector<float> vector(static_cast<size_t>(engine->dimensions()));
   Result<> status;
   engine->embed_batch(*lane, texts, vector.data(), {&status, 1});
+  TextOutput output;
+  if (status) status = engine->collect(*lane, 0, output);
   if (!status) report.problem = status.error();
   report.precision = engine->precision();
   report.memory = memory_report(*engine);
@@ -83,6 +91,27 @@ std::string module_text(const ModuleSpec& module) {
     case ModuleSpec::Kind::kLayerNorm: return fmt::format("layer norm {}", module.layer_norm.dimension);
   }
   return {};
+}
+
+std::string_view activation_text(ScoreActivation activation) {
+  switch (activation) {
+    case ScoreActivation::kIdentity: return "identity";
+    case ScoreActivation::kSigmoid: return "sigmoid";
+    case ScoreActivation::kSoftmax: break;
+  }
+  return "softmax";
+}
+
+void put_outputs(JsonWriter& json, const ModelSpec& spec) {
+  json.key("outputs").begin_array();
+  for (int kind = 0; kind < kOutputKinds; ++kind) {
+    if (spec.outputs.has(static_cast<OutputKind>(kind))) json.value(output_name(static_cast<OutputKind>(kind)));
+  }
+  json.end_array();
+  if (!spec.classifier) return;
+  json.key("labels").begin_array();
+  for (const std::string& label : spec.classifier->labels) json.value(std::string_view(label));
+  json.end_array().key("score_activation").value(activation_text(spec.classifier->activation));
 }
 
 void put_sums(JsonWriter& json, std::string_view name, const std::map<std::string, WeightSum>& sums) {
@@ -134,6 +163,7 @@ std::string report_json(const ModelReport& report) {
   JsonWriter json;
   json.begin_object().key("folder").value(spec.folder.string());
   put_encoder(json, spec.encoder);
+  put_outputs(json, spec);
   json.key("dimensions").value(spec.dimensions).key("max_length").value(spec.max_length);
   json.key("similarity").value(spec.similarity).key("modules").begin_array();
   for (const ModuleSpec& module : spec.modules) json.value(module_text(module));
@@ -169,6 +199,11 @@ std::string report_table(const ModelReport& report) {
   text += line("architecture",
                fmt::format("{}: {} layers, {} hidden, {} heads, {} intermediate, {}", encoder.model_type, encoder.layers,
                            encoder.hidden_size, encoder.heads, encoder.intermediate_size, activation_name(encoder.activation)));
+  text += line("gives", output_names(spec.outputs));
+  if (spec.classifier) {
+    text += line("labels", fmt::format("{}; scores by {}", fmt::join(spec.classifier->labels, ", "),
+                                       activation_text(spec.classifier->activation)));
+  }
   text += line("vectors", fmt::format("{} dimensions, {} similarity", spec.dimensions, spec.similarity));
   text += line("max length", fmt::format("{} tokens ({} positions)", spec.max_length, encoder.max_positions));
   for (const ModuleSpec& module : spec.modules) text += line("module", module_text(module));

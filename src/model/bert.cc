@@ -1,11 +1,14 @@
 // x = LN(word[id] + type[tt] + position[p]); for each layer: x = LN(x + Wo attention(Wqkv x)); x = LN(x + W2 act(W1 x)).
-// Source: Devlin et al. 2018 and transformers' BertModel, whose order of the embedding sum is kept.
+// Source: Devlin et al. 2018 and transformers' BertModel, whose order of the embedding sum is kept. Families that keep narrow
+// embeddings project them after the first norm.
 #include "model/bert.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <string>
 
+#include "base/check.h"
+#include "model/bert_layout.h"
 #include "model/weight_packer.h"
 
 namespace inlay {
@@ -23,8 +26,9 @@ struct BertLayer {
 struct BertTables {
   EmbeddingTable words;
   EmbeddingTable positions;
-  EmbeddingTable types;
+  std::optional<EmbeddingTable> types;
   NormWeights norm;
+  std::optional<PackedLinear> projection;  // [hidden, embedding]
 };
 
 class Bert final : public Encoder {
@@ -35,8 +39,12 @@ class Bert final : public Encoder {
   EncoderSizes sizes() const override { return {config_.hidden_size, config_.heads, config_.intermediate_size}; }
 
   void forward(const Share& share, const PackedBatch& batch, Workspace& workspace) const override {
-    embed(share, batch, workspace);
-    for (const BertLayer& layer : layers_) {
+    if (tables_.projection)
+      embed_and_project(share, batch, workspace);
+    else
+      embed(share, batch, workspace);
+    for (int step = 0; step < layer_steps(config_); ++step) {
+      const BertLayer& layer = layers_[static_cast<size_t>(layer_of_step(config_, step))];
       attend(share, batch, layer, workspace);
       feed_forward(share, batch.tokens(), layer, workspace);
     }
@@ -46,7 +54,9 @@ class Bert final : public Encoder {
   EncoderMemory memory() const override;
 
  private:
+  void look_up(const PackedBatch& batch, Share::Range tokens, Floats rows) const;
   void embed(const Share& share, const PackedBatch& batch, Workspace& workspace) const;
+  void embed_and_project(const Share& share, const PackedBatch& batch, Workspace& workspace) const;
   void attend(const Share& share, const PackedBatch& batch, const BertLayer& layer, Workspace& workspace) const;
   void feed_forward(const Share& share, int tokens, const BertLayer& layer, Workspace& workspace) const;
   void finish_block(const Share& share, const NormWeights& norm, int tokens, Workspace& workspace) const;
@@ -57,20 +67,58 @@ class Bert final : public Encoder {
   std::vector<BertLayer> layers_;
 };
 
-void Bert::embed(const Share& share, const PackedBatch& batch, Workspace& workspace) const {
-  const Floats x = workspace.hidden();
-  for (int text = 0; text < batch.texts(); ++text) {
-    const int begin = batch.starts[text];
-    const Share::Range part = share.part_of(batch.starts[text + 1] - begin);
-    for (int position = part.begin; position < part.end; ++position) {
-      float* row = x.row(begin + position);
-      tables_.words.set_row(batch.ids[begin + position], row);
-      tables_.types.add_row(batch.type_ids[begin + position], row);
-      tables_.positions.add_row(position, row);
+// The sum of embeddings of tokens [begin, end) of the batch, into rows from 0.
+void Bert::look_up(const PackedBatch& batch, Share::Range tokens, Floats rows) const {
+  int text =
+      static_cast<int>(std::upper_bound(batch.starts.begin(), batch.starts.end(), tokens.begin) - batch.starts.begin()) - 1;
+  const int pad = config_.first_position > 0 ? config_.pad_token_id : -1;
+  // Padding tokens that are spelt out in a text stay at the padding's position and are not counted.
+  const std::vector<int32_t>& ids = batch.ids;
+  int counted = static_cast<int>(
+      std::count_if(ids.begin() + batch.starts[text], ids.begin() + tokens.begin, [pad](int32_t id) { return id != pad; }));
+  for (int token = tokens.begin; token < tokens.end; ++token) {
+    while (token >= batch.starts[text + 1]) {
+      ++text;
+      counted = 0;
     }
+    float* row = rows.row(token - tokens.begin);
+    const int32_t id = ids[token];
+    tables_.words.set_row(id, row);
+    if (tables_.types) tables_.types->add_row(batch.type_ids[token], row);
+    tables_.positions.add_row(id == pad ? pad : config_.first_position + counted++, row);
   }
+}
+
+void Bert::embed(const Share& share, const PackedBatch& batch, Workspace& workspace) const {
+  const Share::Range part = share.part_of(batch.tokens());
+  if (part.begin < part.end) look_up(batch, part, {workspace.hidden().row(part.begin), workspace.hidden().stride});
   share.sync();
   finish_block(share, tables_.norm, batch.tokens(), workspace);
+}
+
+void Bert::embed_and_project(const Share& share, const PackedBatch& batch, Workspace& workspace) const {
+  const Kernels& kernels = *plan_.kernels;
+  const Floats rows = workspace.feed();
+  const int columns = config_.embedding_size;
+  for (int begin = 0; begin < batch.tokens(); begin += Workspace::kFeedRows) {
+    const int count = std::min(Workspace::kFeedRows, batch.tokens() - begin);
+    const Share::Range part = share.part_of(count);
+    if (part.begin < part.end) look_up(batch, {begin + part.begin, begin + part.end}, {rows.row(part.begin), rows.stride});
+    share.sync();
+    layer_norm(kernels, share, tables_.norm, rows, count);
+    prepare(kernels, share, {plan_.format, rows, count, columns, workspace.feed_operand()});
+    share.sync();
+    const Floats x = {workspace.hidden().row(begin), workspace.hidden().stride};
+    linear(kernels, share,
+           {.weights = *tables_.projection,
+            .input = workspace.feed_operand(),
+            .rows = count,
+            .output = x.data,
+            .output_stride = x.stride});
+    share.sync();
+  }
+  prepare(kernels, share, {plan_.format, workspace.hidden(), batch.tokens(), config_.hidden_size, workspace.hidden_operand()});
+  share.sync();
 }
 
 // The norm at the end of a block, and its result in the form that the next product reads.
@@ -153,8 +201,8 @@ void Bert::feed_forward(const Share& share, int tokens, const BertLayer& layer, 
 
 double Bert::flop(std::span<const int> lengths) const {
   const double hidden = config_.hidden_size;
-  const double linear_per_token = 2.0 * config_.layers * hidden * (4.0 * hidden + 2.0 * config_.intermediate_size);
-  const double attention_per_pair = 4.0 * config_.layers * hidden;
+  const double linear_per_token = 2.0 * layer_steps(config_) * hidden * (4.0 * hidden + 2.0 * config_.intermediate_size);
+  const double attention_per_pair = 4.0 * layer_steps(config_) * hidden;
   double total = 0;
   for (const int length : lengths) total += length * (linear_per_token + attention_per_pair * length);
   return total;
@@ -162,42 +210,58 @@ double Bert::flop(std::span<const int> lengths) const {
 
 EncoderMemory Bert::memory() const {
   EncoderMemory memory;
-  for (const EmbeddingTable* table : {&tables_.words, &tables_.positions, &tables_.types}) memory.tables.add(*table);
+  memory.tables.add(tables_.words);
+  memory.tables.add(tables_.positions);
+  if (tables_.types) memory.tables.add(*tables_.types);
+  if (tables_.projection) memory.linear.add(*tables_.projection);
   for (const BertLayer& layer : layers_) {
     for (const PackedLinear* linear : {&layer.qkv, &layer.output, &layer.up, &layer.down}) memory.linear.add(*linear);
   }
   return memory;
 }
 
-Result<BertLayer> load_layer(const EncoderConfig& config, const WeightPacker& packer, const std::string& prefix) {
+Result<BertLayer> load_layer(const EncoderConfig& config, const BertLayout& layout, const WeightPacker& packer,
+                             const std::string& prefix) {
   const int hidden = config.hidden_size;
-  const std::string self = prefix + "attention.self.";
+  const auto name = [&prefix](std::string_view part) { return prefix + std::string(part); };
   return BertLayer{
-      .qkv = TRY(packer.linear({self + "query", self + "key", self + "value"}, hidden, hidden)),
-      .output = TRY(packer.linear({prefix + "attention.output.dense"}, hidden, hidden)),
-      .attention_norm = TRY(packer.norm(prefix + "attention.output.LayerNorm", hidden, config.layer_norm_eps)),
-      .up = TRY(packer.linear({prefix + "intermediate.dense"}, config.intermediate_size, hidden)),
-      .down = TRY(packer.linear({prefix + "output.dense"}, hidden, config.intermediate_size)),
-      .feed_norm = TRY(packer.norm(prefix + "output.LayerNorm", hidden, config.layer_norm_eps)),
+      .qkv = TRY(packer.linear({name(layout.query), name(layout.key), name(layout.value)}, hidden, hidden)),
+      .output = TRY(packer.linear({name(layout.output)}, hidden, hidden)),
+      .attention_norm = TRY(packer.norm(name(layout.attention_norm), hidden, config.layer_norm_eps)),
+      .up = TRY(packer.linear({name(layout.up)}, config.intermediate_size, hidden)),
+      .down = TRY(packer.linear({name(layout.down)}, hidden, config.intermediate_size)),
+      .feed_norm = TRY(packer.norm(name(layout.feed_norm), hidden, config.layer_norm_eps)),
   };
+}
+
+Result<BertTables> load_tables(const EncoderConfig& config, const BertLayout& layout, const WeightPacker& packer) {
+  const int columns = config.embedding_size;
+  BertTables tables = {
+      .words = TRY(packer.table(std::string(layout.words), config.vocab_size, columns)),
+      .positions = TRY(packer.table(std::string(layout.positions), config.max_positions, columns)),
+      .types = std::nullopt,
+      .norm = TRY(packer.norm(std::string(layout.norm), columns, config.layer_norm_eps)),
+      .projection = std::nullopt,
+  };
+  if (!layout.types.empty()) tables.types = TRY(packer.table(std::string(layout.types), config.token_types, columns));
+  if (layout.always_projects || columns != config.hidden_size) {
+    tables.projection = TRY(packer.linear({std::string(layout.projection)}, config.hidden_size, columns));
+  }
+  return tables;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Encoder>> load_bert(const EncoderConfig& config, const WeightStore& store, const LoadPlan& plan,
                                            Team& team) {
-  const NamedWeights weights = TRY(NamedWeights::match(store, "embeddings.word_embeddings.weight"));
+  const BertLayout* const layout = find_bert_layout(config.model_type);
+  INLAY_CHECK(layout != nullptr, "the registry names families that have a layout");
+  const NamedWeights weights = TRY(NamedWeights::match(store, layout->words));
   const WeightPacker packer(weights, plan, team);
-  const int hidden = config.hidden_size;
-  BertTables tables = {
-      .words = TRY(packer.table("embeddings.word_embeddings.weight", config.vocab_size, hidden)),
-      .positions = TRY(packer.table("embeddings.position_embeddings.weight", config.max_positions, hidden)),
-      .types = TRY(packer.table("embeddings.token_type_embeddings.weight", config.token_types, hidden)),
-      .norm = TRY(packer.norm("embeddings.LayerNorm", hidden, config.layer_norm_eps)),
-  };
+  BertTables tables = TRY(load_tables(config, *layout, packer));
   std::vector<BertLayer> layers;
-  for (int i = 0; i < config.layers; ++i)
-    layers.push_back(TRY(load_layer(config, packer, fmt::format("encoder.layer.{}.", i))));
+  for (int i = 0; i < stored_layers(config); ++i)
+    layers.push_back(TRY(load_layer(config, *layout, packer, bert_layer_prefix(*layout, config, i))));
   return std::make_unique<Bert>(config, plan.compute, std::move(tables), std::move(layers));
 }
 

@@ -1,4 +1,4 @@
-// BERT: learned positions, post-norm layers, dense attention in both directions.
+// BERT and the families of its design (bert_layout.h): learned positions, post-norm layers, dense attention in both directions.
 #pragma once
 
 #include <memory>

@@ -15,8 +15,14 @@ struct Architecture {
 };
 
 // An architecture is a file and a line here.
-constexpr std::array<Architecture, 1> kArchitectures = {{
+constexpr std::array<Architecture, 7> kArchitectures = {{
     {"bert", load_bert},
+    {"roberta", load_bert},
+    {"xlm-roberta", load_bert},
+    {"camembert", load_bert},
+    {"distilbert", load_bert},
+    {"electra", load_bert},
+    {"albert", load_bert},
 }};
 
 }  // namespace

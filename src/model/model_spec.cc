@@ -13,11 +13,29 @@ bool has_file(const std::filesystem::path& path) {
 
 // What sentence-transformers makes of a plain transformers folder. A 1_Pooling folder without modules.json counts for nothing
 // there, and so it does here.
-void take_default_modules(const std::filesystem::path& folder, ModelSpec& spec) {
-  spec.modules.emplace_back().pooling.modes = {Pooling::kMean};
-  spec.dimensions = spec.encoder.hidden_size;
+void note_default_modules(const std::filesystem::path& folder, ModelSpec& spec) {
   spec.notes.push_back("no modules.json: mean pooling and no normalisation, as sentence-transformers does");
   if (has_file(folder / "1_Pooling")) spec.notes.push_back("1_Pooling is ignored, since there is no modules.json to name it");
+}
+
+// What a folder gives that has no modules which make a vector.
+Result<> take_heads(const std::filesystem::path& folder, bool has_modules, ModelSpec& spec) {
+  spec.modules.emplace_back().pooling.modes = {Pooling::kMean};
+  spec.dimensions = spec.encoder.hidden_size;
+  if (spec.sparse) {
+    spec.outputs = {OutputKind::kSparse, OutputKind::kTokens};
+  } else if (spec.tokens) {
+    spec.outputs = {OutputKind::kTokens};
+  } else if (is_classifier(spec.encoder)) {
+    spec.classifier = TRY(read_classifier(folder, spec.folder));
+    spec.outputs = {OutputKind::kScores, OutputKind::kTokens};
+  } else if (has_modules) {
+    return fail(ErrorCode::kUnsupported, "modules.json: no Pooling module, and config.json names no class for classification");
+  } else {
+    TRY_VOID(read_colbert(folder, spec));
+    if (!spec.tokens) note_default_modules(folder, spec);
+  }
+  return {};
 }
 
 }  // namespace
@@ -51,11 +69,9 @@ Result<ModelSpec> read_model_spec(const std::filesystem::path& folder) {
     if (!entries[0].folder.empty()) spec.folder = folder / entries[0].folder;
   }
   spec.encoder = TRY(read_encoder_config(spec.folder, spec.notes));
-  if (document) {
-    TRY_VOID(read_modules(folder, std::span<const ModuleEntry>(entries).subspan(1), spec));
-  } else {
-    take_default_modules(folder, spec);
-  }
+  if (document) TRY_VOID(read_modules(folder, std::span<const ModuleEntry>(entries).subspan(1), spec));
+  if (spec.dimensions == 0) TRY_VOID(take_heads(folder, document.has_value(), spec));
+  TRY_VOID(read_bge_m3(spec));
   TRY_VOID(read_max_length(document.has_value(), spec));
   TRY_VOID(read_service_config(folder, spec));
   return spec;

@@ -10,10 +10,11 @@
 
 #include "base/result.h"
 #include "kernels/activation.h"
+#include "model/output.h"
 
 namespace inlay {
 
-// config.json of a BERT-type encoder.
+// config.json of an encoder.
 struct EncoderConfig {
   std::string model_type;  // "bert"
   std::vector<std::string> architectures;
@@ -27,6 +28,14 @@ struct EncoderConfig {
   float layer_norm_eps = 0;
   Activation activation = Activation::kGelu;
   int pad_token_id = 0;
+  int embedding_size = 0;  // of the embedding tables, which ALBERT and ELECTRA keep narrower than the hidden states
+  // The position of a text's first token. The RoBERTa family counts from pad_token_id + 1, and leaves padding tokens out.
+  int first_position = 0;
+  int groups = 0;        // ALBERT: layers share the weights of this many groups; 0: each has its own
+  int group_layers = 1;  // layers in a group
+
+  // The longest text.
+  int usable_positions() const { return max_positions - first_position; }
 };
 
 enum class Pooling : uint8_t { kCls, kMax, kMean, kMeanSqrtLen, kWeightedMean, kLastToken };
@@ -57,12 +66,53 @@ struct ModuleSpec {
   LayerNormSpec layer_norm;
 };
 
+// What makes a score of a logit.
+enum class ScoreActivation : uint8_t { kIdentity, kSigmoid, kSoftmax };
+
+// A folder for sequence classification: a cross-encoder if it has one label.
+struct ClassifierSpec {
+  std::vector<std::string> labels;  // by logit; at least one
+  // What the folder says about its scores, or sentence-transformers' choice: sigmoid for one label, else the logits.
+  ScoreActivation activation = ScoreActivation::kIdentity;
+  // What makes probabilities: sigmoid for one label or labels that do not exclude each other, else softmax.
+  ScoreActivation probability = ScoreActivation::kSigmoid;
+};
+
+// A folder that weighs words of the vocabulary.
+struct SparseSpec {
+  enum class Source : uint8_t {
+    kMaskedLm,      // SPLADE: the masked language model's logits z, log(1 + relu(z)) over all tokens
+    kTokenWeights,  // bge-m3: a weight for each token of the text
+  };
+  Source source = Source::kMaskedLm;
+  // kMaskedLm.
+  bool is_sum = false;      // over tokens; else the largest counts
+  bool logs_twice = false;  // log(1 + log(1 + relu(z)))
+  // kTokenWeights.
+  std::filesystem::path weights = {};      // file with weight [1, hidden] and bias [1]
+  std::vector<std::string> left_out = {};  // tokens that get no weight: the special ones
+};
+
+// A folder that makes a vector of each token, for late interaction.
+struct TokenSpec {
+  std::vector<ModuleSpec> modules = {};   // kDense, kLayerNorm and kNormalize, on each token
+  std::string dense = {};                 // or a linear layer of the encoder's own weights, without bias, before the modules
+  std::filesystem::path weights = {};     // or a file with weight [columns, hidden] and bias
+  bool leaves_out_first = false;          // the first token gets no vector
+  std::vector<std::string> skipped = {};  // tokens that get no vector in documents
+};
+
 struct ModelSpec {
   std::filesystem::path folder;  // of the encoder: config.json, weights, tokenizer
   EncoderConfig encoder;
   std::vector<ModuleSpec> modules;  // a pooling module is always there
-  int max_length = 0;               // tokens, special tokens included
-  bool lower_case_first = false;    // sentence_bert_config.json do_lower_case
+  // What the folder was made for. A vector is given if a folder has modules that make one, or no head of another kind.
+  OutputSet outputs = {OutputKind::kVector, OutputKind::kTokens};
+  std::optional<ClassifierSpec> classifier;  // with kScores
+  std::optional<SparseSpec> sparse;          // with kSparse
+  std::optional<TokenSpec> tokens;           // kTokens gives these instead of hidden states
+  int max_length = 0;                        // tokens, special tokens included
+  bool lower_case_first = false;             // sentence_bert_config.json do_lower_case
   std::map<std::string, std::string> prompts;
   std::optional<std::string> default_prompt_name;
   std::string similarity = "cosine";  // cosine, dot, euclidean, manhattan

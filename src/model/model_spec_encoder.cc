@@ -6,8 +6,52 @@
 namespace inlay {
 namespace {
 
-// The architectures that there is code for; the one place that lists them.
-constexpr std::array<std::string_view, 1> kModelTypes = {"bert"};
+// The families that there is code for; the one place that lists them. Where a family spells a key in its own way, or takes
+// another default, it says so here.
+struct Family {
+  std::string_view model_type;
+  std::string_view hidden = "hidden_size";
+  std::string_view layers = "num_hidden_layers";
+  std::string_view heads = "num_attention_heads";
+  std::string_view intermediate = "intermediate_size";
+  std::string_view activation = "hidden_act";
+  std::string_view default_activation = "gelu";
+  int default_pad = 0;
+  bool counts_from_pad = false;            // positions begin after the padding token's id
+  bool has_token_types = true;             // a table of them
+  std::optional<double> epsilon = {};      // where it is part of the code
+  std::optional<int> embedding_size = {};  // the default, where tables have a width of their own
+};
+
+constexpr std::array<Family, 7> kFamilies = {{
+    {.model_type = "bert"},
+    {.model_type = "roberta", .default_pad = 1, .counts_from_pad = true},
+    {.model_type = "xlm-roberta", .default_pad = 1, .counts_from_pad = true},
+    {.model_type = "camembert", .default_pad = 1, .counts_from_pad = true},
+    {.model_type = "distilbert",
+     .hidden = "dim",
+     .layers = "n_layers",
+     .heads = "n_heads",
+     .intermediate = "hidden_dim",
+     .activation = "activation",
+     .has_token_types = false,
+     .epsilon = 1e-12},
+    {.model_type = "electra", .embedding_size = 128},
+    {.model_type = "albert", .default_activation = "gelu_new", .embedding_size = 128},
+}};
+
+std::string known_families() {
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) names.push_back(family.model_type);
+  return list_text(names);
+}
+
+const Family* find_family(std::string_view model_type) {
+  for (const Family& family : kFamilies) {
+    if (family.model_type == model_type) return &family;
+  }
+  return nullptr;
+}
 
 // Beyond any encoder that exists, and small enough that sizes multiplied with each other stay far from overflow.
 constexpr int64_t kMaxHidden = 65536;
@@ -34,10 +78,8 @@ Result<std::string> read_model_type(const Json& config, const std::vector<std::s
     notes.push_back(fmt::format("config.json has no model_type; taken from architectures: {}", architectures[0]));
     return std::string("bert");
   }
-  for (const std::string_view known : kModelTypes) {
-    if (type == known) return type;
-  }
-  return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', supported: {}", type, list_text(kModelTypes));
+  if (find_family(type) != nullptr) return type;
+  return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', supported: {}", type, known_families());
 }
 
 Result<> refuse_flag(const Json& config, std::string_view key, std::string_view why) {
@@ -73,21 +115,20 @@ Result<> refuse_what_changes_vectors(const std::filesystem::path& folder, const 
   return {};
 }
 
-Result<Activation> read_activation(const Json& config) {
-  const std::string name = TRY(config.string_or("hidden_act", "gelu"));
+Result<Activation> read_activation(const Json& config, const Family& family) {
+  const std::string name = TRY(config.string_or(family.activation, family.default_activation));
   const std::optional<Activation> activation = activation_from_config(name);
   if (!activation) {
-    return fail(
-        ErrorCode::kUnsupported,
-        "config.json: hidden_act: found '{}', supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, "
-        "silu, tanh, sigmoid, linear",
-        name);
+    return fail(ErrorCode::kUnsupported,
+                "config.json: {}: found '{}', supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, "
+                "silu, tanh, sigmoid, linear",
+                family.activation, name);
   }
   return *activation;
 }
 
-Result<float> read_epsilon(const Json& config) {
-  const double epsilon = TRY(config.double_or("layer_norm_eps", 1e-12));
+Result<float> read_epsilon(const Json& config, const Family& family) {
+  const double epsilon = family.epsilon ? *family.epsilon : TRY(config.double_or("layer_norm_eps", 1e-12));
   if (!(epsilon > 0 && epsilon <= kMaxEpsilon)) {
     return fail(ErrorCode::kCorrupt, "config.json: layer_norm_eps: found {}, wanted more than 0 and at most {}", epsilon,
                 kMaxEpsilon);
@@ -95,21 +136,43 @@ Result<float> read_epsilon(const Json& config) {
   return static_cast<float>(epsilon);
 }
 
-// Sizes that every weight depends on must be stated; the rest falls back on transformers' defaults for BERT.
-Result<> read_sizes(const Json& config, EncoderConfig& encoder) {
-  encoder.vocab_size = TRY(int_member(config, "vocab_size", {1, kMaxVocab}, std::nullopt));
-  encoder.hidden_size = TRY(int_member(config, "hidden_size", {1, kMaxHidden}, std::nullopt));
-  encoder.layers = TRY(int_member(config, "num_hidden_layers", {1, kMaxLayers}, std::nullopt));
-  encoder.heads = TRY(int_member(config, "num_attention_heads", {1, kMaxHidden}, std::nullopt));
-  encoder.intermediate_size = TRY(int_member(config, "intermediate_size", {1, kMaxIntermediate}, std::nullopt));
-  encoder.max_positions = TRY(int_member(config, "max_position_embeddings", {1, kMaxPositions}, 512));
-  encoder.token_types = TRY(int_member(config, "type_vocab_size", {1, kMaxTokenTypes}, 2));
-  encoder.pad_token_id = TRY(int_member(config, "pad_token_id", {0, encoder.vocab_size - 1}, 0));
+Result<> check_sizes(const Family& family, const EncoderConfig& encoder) {
   if (encoder.hidden_size % encoder.heads != 0) {
-    return fail(ErrorCode::kCorrupt, "config.json: hidden_size {} is no multiple of num_attention_heads {}",
-                encoder.hidden_size, encoder.heads);
+    return fail(ErrorCode::kCorrupt, "config.json: {} {} is no multiple of {} {}", family.hidden, encoder.hidden_size,
+                family.heads, encoder.heads);
+  }
+  if (encoder.usable_positions() < 1) {
+    return fail(ErrorCode::kCorrupt, "config.json: max_position_embeddings {} leaves no position after pad_token_id {}",
+                encoder.max_positions, encoder.pad_token_id);
+  }
+  // The projection works in the memory of the feed-forward block.
+  if (encoder.embedding_size > encoder.intermediate_size) {
+    return fail(ErrorCode::kUnsupported, "config.json: embedding_size {} is above {} {}", encoder.embedding_size,
+                family.intermediate, encoder.intermediate_size);
   }
   return {};
+}
+
+// Sizes that every weight depends on must be stated; the rest falls back on transformers' defaults for the family.
+Result<> read_sizes(const Json& config, const Family& family, EncoderConfig& encoder) {
+  encoder.vocab_size = TRY(int_member(config, "vocab_size", {1, kMaxVocab}, std::nullopt));
+  encoder.hidden_size = TRY(int_member(config, family.hidden, {1, kMaxHidden}, std::nullopt));
+  encoder.layers = TRY(int_member(config, family.layers, {1, kMaxLayers}, std::nullopt));
+  encoder.heads = TRY(int_member(config, family.heads, {1, kMaxHidden}, std::nullopt));
+  encoder.intermediate_size = TRY(int_member(config, family.intermediate, {1, kMaxIntermediate}, std::nullopt));
+  encoder.max_positions = TRY(int_member(config, "max_position_embeddings", {1, kMaxPositions}, 512));
+  if (family.has_token_types) encoder.token_types = TRY(int_member(config, "type_vocab_size", {1, kMaxTokenTypes}, 2));
+  encoder.pad_token_id = TRY(int_member(config, "pad_token_id", {0, encoder.vocab_size - 1}, family.default_pad));
+  encoder.embedding_size = encoder.hidden_size;
+  if (family.embedding_size) {
+    encoder.embedding_size = TRY(int_member(config, "embedding_size", {1, kMaxHidden}, *family.embedding_size));
+  }
+  if (family.counts_from_pad) encoder.first_position = encoder.pad_token_id + 1;
+  if (family.model_type == "albert") {
+    encoder.groups = TRY(int_member(config, "num_hidden_groups", {1, encoder.layers}, 1));
+    encoder.group_layers = TRY(int_member(config, "inner_group_num", {1, kMaxLayers}, 1));
+  }
+  return check_sizes(family, encoder);
 }
 
 }  // namespace
@@ -122,9 +185,10 @@ Result<EncoderConfig> read_encoder_config(const std::filesystem::path& folder, s
   encoder.architectures = TRY(read_architectures(config));
   encoder.model_type = TRY(read_model_type(config, encoder.architectures, notes));
   TRY_VOID(refuse_what_changes_vectors(folder, config));
-  TRY_VOID(read_sizes(config, encoder));
-  encoder.activation = TRY(read_activation(config));
-  encoder.layer_norm_eps = TRY(read_epsilon(config));
+  const Family& family = *find_family(encoder.model_type);
+  TRY_VOID(read_sizes(config, family, encoder));
+  encoder.activation = TRY(read_activation(config, family));
+  encoder.layer_norm_eps = TRY(read_epsilon(config, family));
   if (config.find("auto_map")) notes.push_back("config.json: auto_map names code of the model's authors, which is not run");
   return encoder;
 }

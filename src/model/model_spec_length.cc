@@ -15,6 +15,8 @@ constexpr std::array<const char*, 7> kModuleConfigs = {
     "sentence_xlnet_config.json",
 };
 
+constexpr std::array<std::string_view, 3> kTasks = {"feature-extraction", "sequence-classification", "fill-mask"};
+
 // transformers writes 1e30 for "no limit"; whatever no text can reach is none.
 constexpr double kNoLimit = 1e9;
 
@@ -31,8 +33,11 @@ Result<std::optional<int>> read_limit(const Json& object, std::string_view key) 
 
 Result<> check_task(const Json& config) {
   const std::string task = TRY(config.string_or("transformer_task", "feature-extraction"));
-  if (task == "feature-extraction") return {};
-  return fail(ErrorCode::kUnsupported, "{}: transformer_task: found '{}', supported: feature-extraction", config.where(), task);
+  for (const std::string_view known : kTasks) {
+    if (task == known) return {};
+  }
+  return fail(ErrorCode::kUnsupported, "{}: transformer_task: found '{}', supported: {}", config.where(), task,
+              list_text(kTasks));
 }
 
 Result<std::optional<int>> read_module_config(ModelSpec& spec) {
@@ -62,10 +67,10 @@ Result<std::optional<int>> read_tokenizer_limit(const std::filesystem::path& fol
 Result<> read_max_length(bool has_module_config, ModelSpec& spec) {
   std::optional<int> limit = has_module_config ? TRY(read_module_config(spec)) : std::nullopt;
   if (!limit) limit = TRY(read_tokenizer_limit(spec.folder));
-  const int positions = spec.encoder.max_positions;
+  const int positions = spec.encoder.usable_positions();
   if (limit && *limit > positions) {
     spec.notes.push_back(
-        fmt::format("the folder's maximum length {} is cut to max_position_embeddings, {}", *limit, positions));
+        fmt::format("the folder's maximum length {} is cut to the number of positions, {}", *limit, positions));
   }
   spec.max_length = std::min(limit.value_or(positions), positions);
   return {};

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kMaxModules = 64;
 constexpr int64_t kMaxFeatures = 1 << 20;
-constexpr std::string_view kSupported = "Pooling, Dense, Normalize, LayerNorm, Dropout";
+constexpr std::string_view kSupported = "Pooling, SpladePooling, Dense, Normalize, LayerNorm, Dropout, MultiVectorMask";
+constexpr size_t kMaxSkipped = 4096;
 
 // A relative path that stays inside the model's folder; "" is the folder itself.
 bool is_inside(std::string_view path) {
@@ -40,11 +41,16 @@ Result<> check_input(const std::string& where, int64_t found, int wanted) {
   return fail(ErrorCode::kCorrupt, "{}: found {}, the module before it gives vectors of {}", where, found, wanted);
 }
 
-// Dense may read and write other features than the pooled vector (ColBERT's token vectors); that is another pipeline.
-Result<> check_feature(const Json& config, std::string_view key) {
-  const std::string name = TRY(config.string_or(key, "sentence_embedding"));
-  if (name == "sentence_embedding") return {};
-  return fail(ErrorCode::kUnsupported, "{}: {}: found '{}', supported: sentence_embedding", config.where(), key, name);
+// Whether a module works on the vector of each token (ColBERT) rather than on the pooled one.
+Result<bool> works_on_tokens(const Json& config) {
+  const std::string input = TRY(config.string_or("module_input_name", "sentence_embedding"));
+  const std::string output = TRY(config.string_or("module_output_name", input));
+  if (input == output && input == "sentence_embedding") return false;
+  if (input == output && input == "token_embeddings") return true;
+  return fail(ErrorCode::kUnsupported,
+              "{}: module_input_name: found '{}' and module_output_name '{}', supported: sentence_embedding or "
+              "token_embeddings, the same for both",
+              config.where(), input, output);
 }
 
 Result<Activation> read_dense_activation(const Json& config) {
@@ -58,12 +64,10 @@ Result<Activation> read_dense_activation(const Json& config) {
   return *activation;
 }
 
-Result<ModuleSpec> read_dense(const std::filesystem::path& folder, const ModuleEntry& entry, int& dimensions) {
+// `dimensions` are those of the vectors that come in, and afterwards of those that go out.
+Result<ModuleSpec> read_dense(const std::filesystem::path& folder, const ModuleEntry& entry, const Json& config,
+                              int& dimensions) {
   const std::string name = config_of(entry);
-  const JsonDocument document = TRY(read_config(folder, name));
-  const Json config = document.root();
-  TRY_VOID(check_feature(config, "module_input_name"));
-  TRY_VOID(check_feature(config, "module_output_name"));
   if (TRY(config.bool_or("use_residual", false))) {
     return fail(ErrorCode::kUnsupported, "{}: use_residual: true is not supported", name);
   }
@@ -80,15 +84,47 @@ Result<ModuleSpec> read_dense(const std::filesystem::path& folder, const ModuleE
   return module;
 }
 
-Result<ModuleSpec> read_layer_norm(const std::filesystem::path& folder, const ModuleEntry& entry, int dimensions) {
+Result<ModuleSpec> read_layer_norm(const std::filesystem::path& folder, const ModuleEntry& entry, const Json& config,
+                                   int dimensions) {
   const std::string name = config_of(entry);
-  const JsonDocument document = TRY(read_config(folder, name));
   ModuleSpec module;
   module.kind = ModuleSpec::Kind::kLayerNorm;
   module.layer_norm.folder = folder / entry.folder;
-  module.layer_norm.dimension = TRY(int_member(document.root(), "dimension", {1, kMaxFeatures}, std::nullopt));
+  module.layer_norm.dimension = TRY(int_member(config, "dimension", {1, kMaxFeatures}, std::nullopt));
   TRY_VOID(check_input(name + ": dimension", module.layer_norm.dimension, dimensions));
   return module;
+}
+
+Result<SparseSpec> read_splade(const std::filesystem::path& folder, const ModuleEntry& entry) {
+  const JsonDocument document = TRY(read_config(folder, config_of(entry)));
+  const Json config = document.root();
+  SparseSpec sparse;
+  const std::string strategy = TRY(config.string_or("pooling_strategy", "max"));
+  const std::string activation = TRY(config.string_or("activation_function", "relu"));
+  if (strategy != "max" && strategy != "sum") {
+    return fail(ErrorCode::kUnsupported, "{}: pooling_strategy: found '{}', supported: max, sum", config.where(), strategy);
+  }
+  if (activation != "relu" && activation != "log1p_relu") {
+    return fail(ErrorCode::kUnsupported, "{}: activation_function: found '{}', supported: relu, log1p_relu", config.where(),
+                activation);
+  }
+  sparse.is_sum = strategy == "sum";
+  sparse.logs_twice = activation == "log1p_relu";
+  return sparse;
+}
+
+Result<std::vector<std::string>> read_skipped(const Json& config) {
+  std::vector<std::string> skipped;
+  if (config.find("keep_only_token_ids")) {
+    return fail(ErrorCode::kUnsupported, "{}: keep_only_token_ids is not supported", config.where());
+  }
+  const std::optional<Json> words = config.find("skiplist_words");
+  if (!words) return skipped;
+  for (const Json& word : TRY(words->items())) {
+    if (skipped.size() == kMaxSkipped) return fail(ErrorCode::kCorrupt, "{}: more than {} words", words->where(), kMaxSkipped);
+    skipped.emplace_back(TRY(word.as_string()));
+  }
+  return skipped;
 }
 
 // Follows the modules in order; `dimensions` is 0 until there is a vector to work on.
@@ -99,35 +135,74 @@ class ModuleReader {
   Result<> read(const ModuleEntry& entry) {
     if (entry.kind == "Pooling") return read_pooling_module(entry);
     if (entry.kind == "Dropout") return {};  // does nothing outside of training
-    if (entry.kind != "Dense" && entry.kind != "Normalize" && entry.kind != "LayerNorm") {
-      return fail(ErrorCode::kUnsupported, "{}.type: found '{}', supported after the Transformer: {}", entry.where, entry.kind,
-                  kSupported);
-    }
-    if (spec_.dimensions == 0) {
-      return fail(ErrorCode::kUnsupported, "{}.type: {} comes before Pooling; it needs the pooled vector", entry.where,
-                  entry.kind);
-    }
-    if (entry.kind == "Dense") {
-      spec_.modules.push_back(TRY(read_dense(folder_, entry, spec_.dimensions)));
-    } else if (entry.kind == "LayerNorm") {
-      spec_.modules.push_back(TRY(read_layer_norm(folder_, entry, spec_.dimensions)));
-    } else {
-      spec_.modules.emplace_back().kind = ModuleSpec::Kind::kNormalize;
-    }
-    return {};
+    if (entry.kind == "SpladePooling") return read_splade_module(entry);
+    if (entry.kind == "MultiVectorMask") return read_mask(entry);
+    if (entry.kind == "Dense" || entry.kind == "Normalize" || entry.kind == "LayerNorm") return read_step(entry);
+    return fail(ErrorCode::kUnsupported, "{}.type: found '{}', supported after the Transformer: {}", entry.where, entry.kind,
+                kSupported);
   }
 
  private:
   Result<> read_pooling_module(const ModuleEntry& entry) {
     if (spec_.dimensions != 0) return fail(ErrorCode::kUnsupported, "{}.type: a second Pooling", entry.where);
+    if (spec_.tokens || spec_.sparse) {
+      return fail(ErrorCode::kUnsupported, "{}.type: Pooling after modules that work on tokens", entry.where);
+    }
     ModuleSpec& module = spec_.modules.emplace_back();
     module.pooling = TRY(read_pooling(folder_, config_of(entry), spec_.encoder.hidden_size, spec_.notes));
     spec_.dimensions = spec_.encoder.hidden_size * static_cast<int>(module.pooling.modes.size());
     return {};
   }
 
+  Result<> read_splade_module(const ModuleEntry& entry) {
+    if (spec_.dimensions != 0 || spec_.tokens || spec_.sparse) {
+      return fail(ErrorCode::kUnsupported, "{}.type: SpladePooling has to follow the Transformer", entry.where);
+    }
+    spec_.sparse = TRY(read_splade(folder_, entry));
+    return {};
+  }
+
+  Result<> read_mask(const ModuleEntry& entry) {
+    const std::optional<JsonDocument> document = TRY(read_config_if_there(folder_, config_of(entry)));
+    if (!spec_.tokens) spec_.tokens.emplace();
+    if (document) spec_.tokens->skipped = TRY(read_skipped(document->root()));
+    return {};
+  }
+
+  // A step on the pooled vector, or on the vector of each token.
+  Result<> read_step(const ModuleEntry& entry) {
+    const std::optional<JsonDocument> document = TRY(read_config_if_there(folder_, config_of(entry)));
+    const bool on_tokens = document ? TRY(works_on_tokens(document->root())) : false;
+    if (on_tokens && spec_.dimensions != 0) {
+      return fail(ErrorCode::kUnsupported, "{}.type: {} works on tokens, but comes after Pooling", entry.where, entry.kind);
+    }
+    if (!on_tokens && spec_.dimensions == 0) {
+      return fail(ErrorCode::kUnsupported, "{}.type: {} comes before Pooling; it needs the pooled vector", entry.where,
+                  entry.kind);
+    }
+    if (on_tokens && !spec_.tokens) spec_.tokens.emplace();
+    if (on_tokens && token_dimensions_ == 0) token_dimensions_ = spec_.encoder.hidden_size;
+    return add_step(entry, document, on_tokens);
+  }
+
+  Result<> add_step(const ModuleEntry& entry, const std::optional<JsonDocument>& document, bool on_tokens) {
+    std::vector<ModuleSpec>& modules = on_tokens ? spec_.tokens->modules : spec_.modules;
+    int& dimensions = on_tokens ? token_dimensions_ : spec_.dimensions;
+    if (entry.kind == "Normalize") {
+      modules.emplace_back().kind = ModuleSpec::Kind::kNormalize;
+    } else if (!document) {
+      return fail(ErrorCode::kNotFound, "{} is missing", config_of(entry));
+    } else if (entry.kind == "Dense") {
+      modules.push_back(TRY(read_dense(folder_, entry, document->root(), dimensions)));
+    } else {
+      modules.push_back(TRY(read_layer_norm(folder_, entry, document->root(), dimensions)));
+    }
+    return {};
+  }
+
   const std::filesystem::path& folder_;
   ModelSpec& spec_;
+  int token_dimensions_ = 0;  // 0 until a module works on tokens
 };
 
 }  // namespace
@@ -139,9 +214,9 @@ Result<std::vector<ModuleEntry>> read_module_list(const Json& root) {
     entries.push_back(TRY(read_entry(item)));
   }
   if (entries.empty()) return fail(ErrorCode::kCorrupt, "modules.json: an empty list");
-  if (entries[0].kind != "Transformer") {
-    return fail(ErrorCode::kUnsupported, "{}.type: the first module is '{}', supported: Transformer", entries[0].where,
-                entries[0].kind);
+  if (entries[0].kind != "Transformer" && entries[0].kind != "MLMTransformer") {
+    return fail(ErrorCode::kUnsupported, "{}.type: the first module is '{}', supported: Transformer, MLMTransformer",
+                entries[0].where, entries[0].kind);
   }
   return entries;
 }
@@ -149,8 +224,6 @@ Result<std::vector<ModuleEntry>> read_module_list(const Json& root) {
 Result<> read_modules(const std::filesystem::path& folder, std::span<const ModuleEntry> entries, ModelSpec& spec) {
   ModuleReader reader(folder, spec);
   for (const ModuleEntry& entry : entries) TRY_VOID(reader.read(entry));
-  if (spec.dimensions == 0)
-    return fail(ErrorCode::kUnsupported, "modules.json: no Pooling module; token vectors alone are not served");
   return {};
 }
 

@@ -170,9 +170,8 @@ TEST(ModelSpecModules, ModuleListsThatMakeNoVector) {
 TEST(ModelSpecModules, DenseSettingsThatWouldChangeVectorsAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {R"("use_residual": true)", "2_Dense/config.json: use_residual: true is not supported"},
-      {R"("module_input_name": "token_embeddings")",
-       "module_input_name: found 'token_embeddings', supported: sentence_embedding"},
-      {R"("module_output_name": "other")", "module_output_name: found 'other'"},
+      {R"("module_input_name": "token_embeddings")", "Dense works on tokens, but comes after Pooling"},
+      {R"("module_output_name": "other")", "and module_output_name 'other', supported: sentence_embedding or"},
       {R"("activation_function": "torch.nn.modules.activation.Softmax")",
        "activation_function: found 'torch.nn.modules.activation"},
       {R"("activation_function": "my.code.Tanh")", "activation_function: found 'my.code.Tanh'"}};

@@ -31,6 +31,12 @@ std::string list_text(std::span<const std::string_view> names);
 
 // config.json of the folder.
 Result<EncoderConfig> read_encoder_config(const std::filesystem::path& folder, std::vector<std::string>& notes);
+// Whether config.json names a class for sequence classification, and what such a folder says about its scores.
+bool is_classifier(const EncoderConfig& encoder);
+Result<ClassifierSpec> read_classifier(const std::filesystem::path& folder, const std::filesystem::path& encoder_folder);
+// The heads of ColBERT's own checkpoints, and those that lie beside the weights of bge-m3; nothing for other folders.
+Result<> read_colbert(const std::filesystem::path& folder, ModelSpec& spec);
+Result<> read_bge_m3(ModelSpec& spec);
 // A name that transformers knows (config.hidden_act), or the last part of a torch class ("torch.nn...Tanh").
 std::optional<Activation> activation_from_config(std::string_view name);
 std::optional<Activation> activation_from_torch(std::string_view dotted);

@@ -6,6 +6,8 @@
 namespace inlay {
 namespace {
 
+constexpr std::array<std::string_view, 4> kModelKinds = {"SentenceTransformer", "CrossEncoder", "SparseEncoder",
+                                                         "MultiVectorEncoder"};
 constexpr std::array<std::string_view, 4> kSimilarities = {"cosine", "dot", "euclidean", "manhattan"};
 
 Result<std::string> read_similarity(const Json& config) {
@@ -20,8 +22,11 @@ Result<std::string> read_similarity(const Json& config) {
 
 Result<> check_model_type(const Json& config) {
   const std::string type = TRY(config.string_or("model_type", "SentenceTransformer"));
-  if (type == "SentenceTransformer") return {};
-  return fail(ErrorCode::kUnsupported, "{}: model_type: found '{}', supported: SentenceTransformer", config.where(), type);
+  for (const std::string_view known : kModelKinds) {
+    if (type == known) return {};
+  }
+  return fail(ErrorCode::kUnsupported, "{}: model_type: found '{}', supported: {}", config.where(), type,
+              list_text(kModelKinds));
 }
 
 Result<> read_prompts(const Json& config, ModelSpec& spec) {

@@ -95,7 +95,7 @@ TEST(ModelSpec, MaxLengthWithoutFilesAndUnderOldNames) {
 TEST(ModelSpec, ACutMaxLengthIsNoted) {
   const ModelFolder folder;
   folder.write("sentence_bert_config.json", R"({"max_seq_length": 8192})");
-  EXPECT_THAT(folder.read().notes, ElementsAre(HasSubstr("maximum length 8192 is cut to max_position_embeddings, 512")));
+  EXPECT_THAT(folder.read().notes, ElementsAre(HasSubstr("maximum length 8192 is cut to the number of positions, 512")));
 }
 
 TEST(ModelSpec, BadMaxLengthsAreErrors) {

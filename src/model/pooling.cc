@@ -62,13 +62,4 @@ void pool(const PoolingSpec& spec, Floats hidden, int hidden_size, int tokens, i
   }
 }
 
-void normalize(std::span<float> x) {
-  double squares = 0;
-  for (const float value : x) squares += static_cast<double>(value) * value;
-  const float norm = std::max(static_cast<float>(std::sqrt(squares)), 1e-12F);
-  // max() drops NaN, so a NaN norm is put back: the vector must stay an error.
-  const float divisor = std::isnan(squares) ? std::nanf("") : norm;
-  for (float& value : x) value /= divisor;
-}
-
 }  // namespace inlay
