@@ -21,6 +21,7 @@ class SharedArena final : public Arena {
 
   void begin(std::span<const TokenizedText* const> texts) override { arena_->begin(texts); }
   void end(float* out, std::span<Result<>> status) override { arena_->end(out, status); }
+  Result<> collect(int text, TextOutput& output) override { return arena_->collect(text, output); }
 
   void run(const Share& share) override {
     const Clock::time_point began = Clock::now();

@@ -18,6 +18,7 @@ class FakeArena final : public Arena {
   FakeArena(std::atomic<int>& running, std::atomic<int>& most) : running_(running), most_(most) {}
   void begin(std::span<const TokenizedText* const>) override {}
   void end(float*, std::span<Result<>>) override {}
+  Result<> collect(int, TextOutput&) override { return {}; }
   void run(const Share& share) override {
     ++running_;
     for (int block = 0; block < 10; ++block) {

@@ -44,6 +44,29 @@ Failure overload_failure(const Overload& overload) {
   return {Fault::kOverloaded, overload.reason, wait};
 }
 
+// Whether the model is of the kind that the route is for, in TEI's words.
+Result<> check_kind(const EmbedRequest& request, const ModelFacts& facts) {
+  const bool is_there = facts.outputs.has(request.output);
+  switch (request.output) {
+    case OutputKind::kVector:
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "Model is not an embedding model");
+    case OutputKind::kScores:
+      if (request.ranks && !(is_there && facts.labels.size() == 1)) {
+        return fail(ErrorCode::kUnsupported, "model is not a re-ranker model");
+      }
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "model is not a classifier model");
+    case OutputKind::kSparse:
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "Model is not an embedding model with SPLADE pooling");
+    case OutputKind::kTokens:
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "model gives no vectors of tokens");
+  }
+  return {};
+}
+
 // nullopt: the engine's own.
 std::optional<TruncationSide> side_of(const EmbedRequest& request, const ModelFacts& facts) {
   if (!request.truncate.value_or(facts.auto_truncate)) return TruncationSide::kNone;
@@ -102,6 +125,23 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   Result<> check() {
     const EmbedRequest& request = call_.request;
     const ModelFacts& facts = service_->facts();
+    TRY_VOID(check_kind(request, facts));
+    if (request.output == OutputKind::kVector) TRY_VOID(check_vector());
+    if (request.max_tokens && *request.max_tokens < 1) {
+      return fail(ErrorCode::kInvalidArgument, "`max_tokens` is {}, wanted 1 or more", *request.max_tokens);
+    }
+    if (request.output != OutputKind::kScores) text_options_.prompt = TRY(prompt_of(request, facts));
+    if (request.max_tokens)
+      text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
+    text_options_.truncate_side = side_of(request, facts);
+    priority_ = priority_of(request, incoming_.http.header("x-priority"));
+    deadline_ = deadline();
+    return {};
+  }
+
+  Result<> check_vector() const {
+    const EmbedRequest& request = call_.request;
+    const ModelFacts& facts = service_->facts();
     const int64_t dimensions = request.dimensions.value_or(facts.dimensions);
     if (dimensions < 1 || dimensions > facts.dimensions) {
       return fail(ErrorCode::kInvalidArgument, "`dimensions` is {}, the model gives 1 to {}", dimensions, facts.dimensions);
@@ -113,15 +153,6 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     if (request.normalize == false && !facts.raw_available) {
       return fail(ErrorCode::kInvalidArgument, "`normalize` is false, but the model normalises between its modules");
     }
-    if (request.max_tokens && *request.max_tokens < 1) {
-      return fail(ErrorCode::kInvalidArgument, "`max_tokens` is {}, wanted 1 or more", *request.max_tokens);
-    }
-    text_options_.prompt = TRY(prompt_of(request, facts));
-    if (request.max_tokens)
-      text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
-    text_options_.truncate_side = side_of(request, facts);
-    priority_ = priority_of(request, incoming_.http.header("x-priority"));
-    deadline_ = deadline();
     return {};
   }
 
@@ -144,9 +175,10 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     const size_t end = std::min(inputs.size(), texts_.size() + kSliceTexts);
     for (size_t bytes = 0; texts_.size() < end && bytes < kSliceBytes;) {
       const EmbedInput& input = inputs[texts_.size()];
-      Result<TokenizedText> text = input.is_ids ? service_->from_ids(input.ids) : service_->tokenize(input.text, text_options_);
+      Result<TokenizedText> text = tokenize(input);
       if (!text) return fail_with(item_failure(call_.request, texts_.size(), text.error()));
-      bytes += input.text.size() + input.ids.size();
+      text->outputs = {call_.request.output};
+      bytes += input.text.size() + input.ids.size() + (input.second ? input.second->size() : 0);
       account(input, *text);
       texts_.push_back(*std::move(text));
     }
@@ -161,11 +193,17 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     submit();
   }
 
+  Result<TokenizedText> tokenize(const EmbedInput& input) const {
+    if (input.is_ids) return service_->from_ids(input.ids);
+    if (input.second) return service_->tokenize_pair(input.text, *input.second, text_options_);
+    return service_->tokenize(input.text, text_options_);
+  }
+
   void account(const EmbedInput& input, const TokenizedText& text) {
     const int tokens = static_cast<int>(text.ids.size());
     answer_.tokens.push_back(tokens);
     answer_.total_tokens += tokens;
-    answer_.total_characters += count_characters(input.text);
+    answer_.total_characters += count_characters(input.text) + (input.second ? count_characters(*input.second) : 0);
     truncated_ += text.truncated ? 1 : 0;
     context_.metrics.text_tokens.observe(tokens);
   }
@@ -200,6 +238,10 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       if (!vector) return fail_with(compute_failure(vectors.size(), vector.error()));
       vectors.push_back(*std::move(vector));
     }
+    if (call_.request.output != OutputKind::kVector) {
+      answer_.outputs = std::move(result_.outputs);
+      return answer({});
+    }
     const bool normalize = normalizes();
     const int64_t dimensions = call_.request.dimensions.value_or(service_->facts().dimensions);
     for (std::vector<float>& vector : vectors) finish_vector(vector, dimensions, normalize);
@@ -223,6 +265,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   void answer(std::vector<std::vector<float>> vectors) {
     answer_.id = incoming_.id;
     answer_.model = service_->facts().name;
+    answer_.facts = &service_->facts();
     answer_.vectors = std::move(vectors);
     answer_.times.total = Clock::now() - started_;
     const Clock::time_point begin = Clock::now();
@@ -232,7 +275,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     metrics.tokenize_seconds.observe(seconds(answer_.times.tokenize));
     metrics.queue_seconds.observe(seconds(answer_.times.queue));
     metrics.compute_seconds.observe(seconds(answer_.times.compute));
-    metrics.texts.fetch_add(answer_.vectors.size(), std::memory_order_relaxed);
+    metrics.texts.fetch_add(call_.request.inputs.size(), std::memory_order_relaxed);
     metrics.tokens.fetch_add(static_cast<uint64_t>(answer_.total_tokens), std::memory_order_relaxed);
     metrics.truncated.fetch_add(truncated_, std::memory_order_relaxed);
     metrics.successes[static_cast<size_t>(route_.dialect)].fetch_add(1, std::memory_order_relaxed);

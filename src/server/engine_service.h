@@ -29,6 +29,8 @@ class EngineService : public EmbedService {
 
   const ModelFacts& facts() const override { return facts_; }
   Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const override;
+  Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second,
+                                      const TextOptions& options) const override;
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const override { return engine_.from_ids(ids); }
   Result<std::vector<TokenPiece>> pieces(std::string_view text, bool add_special_tokens) const override;
   Result<std::string> decode(std::span<const int64_t> ids, bool skip_special_tokens) const override;

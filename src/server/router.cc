@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "server/api/dialects.h"
+#include "server/api/scores.h"
 #include "server/api/text_routes.h"
+#include "server/api/token_outputs.h"
 #include "server/openapi.h"
 #include "server/web_files.h"
 
@@ -33,6 +35,7 @@ std::function<Parsed<EmbedCall>(const HttpRequest&)> from_json(Result<EmbedCall>
 // {name}[/versions/{version}][/{verb}] of a KServe path.
 struct KServePath {
   std::string_view model;
+  std::string_view version = "1";
   std::string_view verb;
 };
 
@@ -46,13 +49,22 @@ KServePath split_kserve(std::string_view path) {
     }
   }
   const size_t versions = path.rfind("/versions/");
-  if (versions != std::string_view::npos) path = path.substr(0, versions);
+  if (versions != std::string_view::npos) {
+    result.version = path.substr(versions + std::string_view("/versions/").size());
+    path = path.substr(0, versions);
+  }
   result.model = path;
   return result;
 }
 
+std::string no_version(const KServePath& path) {
+  return fmt::format("Request for unknown model: '{}' version {} is not found", path.model, path.version);
+}
+
 Parsed<EmbedCall> parse_kserve_request(const HttpRequest& request) {
-  Result<EmbedCall> call = parse_kserve(request, split_kserve(request.path).model);
+  const KServePath path = split_kserve(request.path);
+  if (path.version != "1") return tl::unexpected<Failure>({Fault::kModelNotFound, no_version(path), {}});
+  Result<EmbedCall> call = parse_kserve(request, path.model);
   if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
   return *std::move(call);
 }
@@ -107,7 +119,7 @@ Router::Router(const RouterOptions& options, const EmbedContext& context, std::f
   std::random_device random;
   id_seed_ = static_cast<uint64_t>(random()) << 32 | random();
   add_embedding_routes();
-  add_missing_kinds();
+  add_score_routes();
   add_text_routes();
   add_pages();
   add_web_pages();
@@ -115,22 +127,34 @@ Router::Router(const RouterOptions& options, const EmbedContext& context, std::f
 
 void Router::add_embedding_routes() {
   embedding_routes_["/v1/embeddings"] = embedding_routes_["/embeddings"] = {Dialect::kOpenAi, from_json(parse_openai)};
-  embedding_routes_["/embed"] = embedding_routes_["/"] =
-      embedding_routes_["/invocations"] = {Dialect::kTei, from_json(parse_tei_embed)};
+  embedding_routes_["/embed"] = {Dialect::kTei, from_json(parse_tei_embed)};
+  embedding_routes_["/"] = embedding_routes_["/invocations"] = {
+      Dialect::kTei, [this](const HttpRequest& request) { return parse_by_kind(request); }};
   embedding_routes_["/similarity"] = {Dialect::kTei, parse_similarity_request};
   embedding_routes_["/v2/embed"] = {Dialect::kCohere, from_json(parse_cohere)};
   embedding_routes_["/api/embed"] = {Dialect::kOllama, from_json(parse_ollama_embed)};
   embedding_routes_["/api/embeddings"] = {Dialect::kOllama, from_json(parse_ollama_embeddings)};
 }
 
-void Router::add_missing_kinds() {
-  const std::string reranker = "model is not a re-ranker model";
-  for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking", "/v2/rerank", "/score", "/v1/score"}) {
-    missing_kinds_[path] = reranker;
+void Router::add_score_routes() {
+  embedding_routes_["/rerank"] = embedding_routes_["/reranking"] = {Dialect::kTei, from_json(parse_rerank)};
+  embedding_routes_["/v1/rerank"] = embedding_routes_["/v1/reranking"] = {Dialect::kOpenAi, from_json(parse_rerank_v1)};
+  embedding_routes_["/v2/rerank"] = {Dialect::kCohere, from_json(parse_rerank_v2)};
+  embedding_routes_["/score"] = embedding_routes_["/v1/score"] = {Dialect::kOpenAi, from_json(parse_score)};
+  embedding_routes_["/predict"] = {Dialect::kTei, from_json(parse_predict)};
+  embedding_routes_["/classify"] = {Dialect::kOpenAi, from_json(parse_classify)};
+  embedding_routes_["/embed_sparse"] = {Dialect::kTei, from_json(parse_embed_sparse)};
+  embedding_routes_["/embed_all"] = {Dialect::kTei, from_json(parse_embed_all)};
+}
+
+// TEI's default route is what the model was made for.
+Parsed<EmbedCall> Router::parse_by_kind(const HttpRequest& request) {
+  const ModelRegistry::Lease model = context_.models.first();
+  const ModelFacts facts = model ? model->facts() : ModelFacts();
+  if (facts.outputs.has(OutputKind::kScores)) {
+    return from_json(facts.labels.size() == 1 ? parse_rerank : parse_predict)(request);
   }
-  missing_kinds_["/predict"] = missing_kinds_["/classify"] = "model is not a classifier model";
-  missing_kinds_["/embed_sparse"] = "Model is not an embedding model with SPLADE pooling";
-  missing_kinds_["/embed_all"] = "model gives one vector for each text, not one for each token";
+  return from_json(facts.outputs.has(OutputKind::kVector) ? parse_tei_embed : parse_embed_sparse)(request);
 }
 
 void Router::add_text_routes() {
@@ -176,7 +200,6 @@ std::vector<std::string> Router::routes() const {
                                      "post /v2/models/{model}/infer"};
   for (const auto& [path, route] : embedding_routes_) routes.push_back("post " + path);
   for (const auto& [path, route] : text_routes_) routes.push_back("post " + path);
-  for (const auto& [path, reason] : missing_kinds_) routes.push_back("post " + path);
   for (const auto& [path, page] : pages_) {
     if (!path.starts_with("/web/")) routes.push_back("get " + path);
   }
@@ -276,8 +299,6 @@ void Router::post(IncomingRequest incoming, const HttpReply& reply) {
     return context_.pool.post(
         [&page = text->second, request = std::move(incoming.http), reply] { reply(guarded(page, request)); });
   }
-  const auto missing = missing_kinds_.find(http.path);
-  if (missing != missing_kinds_.end()) return fail_with(http, {Fault::kModelKind, missing->second, {}}, reply);
   if (pages_.contains(http.path)) return fail_with(http, {Fault::kMethod, "wanted GET", {}}, reply);
   fail_with(http, {Fault::kRouteNotFound, fmt::format("no such route: POST {}", http.path), {}}, reply);
 }
@@ -296,7 +317,7 @@ HttpResponse Router::get(const IncomingRequest& incoming) {
   }
   if (path.starts_with(kKServePrefix)) return kserve_get(path);
   const Dialect dialect = dialect_of(path);
-  if (embedding_routes_.contains(path) || text_routes_.contains(path) || missing_kinds_.contains(path)) {
+  if (embedding_routes_.contains(path) || text_routes_.contains(path)) {
     HttpResponse response = render_failure(dialect, {Fault::kMethod, "wanted POST", {}});
     response.headers.emplace_back("Allow", "POST");
     return response;
@@ -312,6 +333,7 @@ HttpResponse Router::kserve_get(std::string_view path) {
         Dialect::kKServe,
         {Fault::kModelNotFound, fmt::format("Request for unknown model: '{}' is not found", parts.model), {}});
   }
+  if (parts.version != "1") return render_failure(Dialect::kKServe, {Fault::kModelNotFound, no_version(parts), {}});
   if (parts.verb == "ready") return empty_page(gauges_().ready ? 200 : 400);
   if (parts.verb == "infer") return render_failure(Dialect::kKServe, {Fault::kMethod, "wanted POST", {}});
   return render_kserve_model(found.model->facts());

@@ -41,7 +41,8 @@ class Router {
   using Page = std::function<HttpResponse(const HttpRequest&)>;
 
   void add_embedding_routes();
-  void add_missing_kinds();
+  void add_score_routes();
+  Parsed<EmbedCall> parse_by_kind(const HttpRequest& request);
   void add_text_routes();
   void add_pages();
   void add_web_pages();
@@ -62,9 +63,8 @@ class Router {
   const EmbedContext& context_;
   std::function<Gauges()> gauges_;
   std::map<std::string, EmbedRoute, std::less<>> embedding_routes_;
-  std::map<std::string, Page, std::less<>> text_routes_;           // POST, in the pool
-  std::map<std::string, std::string, std::less<>> missing_kinds_;  // what no embedding model can do: why
-  std::map<std::string, Page, std::less<>> pages_;                 // GET, at once
+  std::map<std::string, Page, std::less<>> text_routes_;  // POST, in the pool
+  std::map<std::string, Page, std::less<>> pages_;        // GET, at once
   EmbedRoute kserve_route_;
   AdminRoutes admin_;
   std::atomic<uint64_t> next_id_ = 0;

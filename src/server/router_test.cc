@@ -185,12 +185,39 @@ TEST(Router, KnowsItsModels) {
 
 TEST(Router, SaysWhatTheModelCannotDoInTheWordsOfTheDialect) {
   RouterUnderTest router;
-  EXPECT_EQ(router.post("/rerank", "{}").body, R"({"error":"model is not a re-ranker model","error_type":"Backend"})");
-  EXPECT_EQ(router.post("/rerank", "{}").status, 424);
-  EXPECT_EQ(router.post("/v2/rerank", "{}").body, R"({"message":"model is not a re-ranker model"})");
-  EXPECT_THAT(router.post("/v1/rerank", "{}").body, HasSubstr(R"({"error":{"message":"model is not a re-ranker model")"));
-  EXPECT_THAT(router.post("/predict", "{}").body, HasSubstr("model is not a classifier model"));
-  EXPECT_THAT(router.post("/embed_sparse", "{}").body, HasSubstr("SPLADE"));
+  const std::string tei = R"({"query":"q","texts":["a"]})";
+  const std::string documents = R"({"query":"q","documents":["a"]})";
+  EXPECT_EQ(router.post("/rerank", tei).body, R"({"error":"model is not a re-ranker model","error_type":"Backend"})");
+  EXPECT_EQ(router.post("/rerank", tei).status, 424);
+  EXPECT_EQ(router.post("/v2/rerank", documents).body, R"({"message":"model is not a re-ranker model"})");
+  EXPECT_EQ(router.post("/v2/rerank", documents).status, 400);
+  EXPECT_THAT(router.post("/v1/rerank", documents).body, HasSubstr(R"({"error":{"message":"model is not a re-ranker model")"));
+  EXPECT_THAT(router.post("/predict", R"({"inputs":"a"})").body, HasSubstr("model is not a classifier model"));
+  EXPECT_THAT(router.post("/embed_sparse", R"({"inputs":"a"})").body, HasSubstr("SPLADE"));
+  router.fake().facts().outputs = {OutputKind::kScores};
+  EXPECT_EQ(router.post("/embed", R"({"inputs":"a"})").status, 424);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"a"})").status, 400);
+}
+
+TEST(Router, ModelsOfOtherKindsAnswerTheirRoutes) {
+  RouterUnderTest router;
+  ModelFacts& facts = router.fake().facts();
+  facts.outputs = {OutputKind::kScores};
+  facts.labels = {"LABEL_0"};
+  // The fake's score is the number of ids: two special ones, the query's, the document's.
+  const std::string body = R"({"query":"q","texts":["a","a b c"],"raw_scores":true})";
+  const std::string ranks = R"([{"index":1,"score":6},{"index":0,"score":4}])";
+  EXPECT_EQ(router.post("/rerank", body).body, ranks);
+  EXPECT_EQ(router.post("/", body).body, ranks);
+  EXPECT_THAT(router.post("/predict", R"({"inputs":"a","raw_scores":true})").body, HasSubstr(R"("score":3,"label":"LABEL_0")"));
+  EXPECT_THAT(router.get("/info").body, HasSubstr(R"("model_type":{"reranker":{"id2label":{"0":"LABEL_0"})"));
+  facts.labels = {"no", "yes"};
+  EXPECT_EQ(router.post("/rerank", body).status, 424);
+  facts.outputs = {OutputKind::kSparse, OutputKind::kTokens};
+  EXPECT_EQ(router.post("/embed_sparse", R"({"inputs":"a"})").body, R"([[{"index":7,"value":3}]])");
+  EXPECT_EQ(router.post("/embed_all", R"({"inputs":"a"})").body, "[[[3]]]");
+  EXPECT_EQ(router.post("/", R"({"inputs":"a"})").body, R"([[{"index":7,"value":3}]])");
+  EXPECT_THAT(router.get("/info").body, HasSubstr(R"({"embedding":{"pooling":"splade"}})"));
 }
 
 TEST(Router, AnswersUnknownRoutesAndMethods) {

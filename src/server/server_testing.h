@@ -47,6 +47,11 @@ class FakeService final : public EmbedService {
     return result;
   }
 
+  Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second,
+                                      const TextOptions& options) const override {
+    return tokenize(std::string(first) + " " + std::string(second), options);
+  }
+
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const override {
     TokenizedText result;
     for (const int64_t id : ids) {
@@ -73,10 +78,13 @@ class FakeService final : public EmbedService {
     for (const TokenizedText& text : request.texts) {
       if (text.ids.size() > 1 && text.ids[1] == failing_id_) {
         result.vectors.push_back(fail(ErrorCode::kInternal, "the vector is not finite (NaN or infinity)"));
+      } else if (!text.outputs.has(OutputKind::kVector)) {
+        result.vectors.push_back(std::vector<float>());
       } else {
         result.vectors.push_back(std::vector<float>{3, 4, 12, static_cast<float>(text.ids.size())});
       }
     }
+    for (const TextOutput& output : outputs_of(request.texts)) result.outputs.push_back(output);
     done(std::move(result));
     return std::nullopt;
   }
@@ -88,6 +96,18 @@ class FakeService final : public EmbedService {
     return metrics;
   }
   bool drain(std::chrono::milliseconds) override { return true; }
+
+  // Scores are numbers of ids, and so on.
+  static std::vector<TextOutput> outputs_of(const std::vector<TokenizedText>& texts) {
+    std::vector<TextOutput> outputs(texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const float ids = static_cast<float>(texts[i].ids.size());
+      if (texts[i].outputs.has(OutputKind::kScores)) outputs[i].scores = {ids};
+      if (texts[i].outputs.has(OutputKind::kSparse)) outputs[i].sparse = {{7, ids}};
+      if (texts[i].outputs.has(OutputKind::kTokens)) outputs[i].tokens = {1, {101}, {ids}};
+    }
+    return outputs;
+  }
 
   void overload() { overloaded_ = true; }
   void fail_on(int32_t id) { failing_id_ = id; }

@@ -135,12 +135,6 @@ Result<WeightStore> WeightStore::open_file(const std::filesystem::path& file) {
   return WeightStore(std::move(impl));
 }
 
-Result<WeightStore> WeightStore::open_file(const std::filesystem::path& file) {
-  std::unique_ptr<Impl> impl = std::make_unique<Impl>();
-  TRY_VOID(impl->add_file(file.parent_path(), file.filename().string(), nullptr));
-  return WeightStore(std::move(impl));
-}
-
 WeightStore::WeightStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 WeightStore::WeightStore(WeightStore&&) noexcept = default;
 WeightStore& WeightStore::operator=(WeightStore&&) noexcept = default;
