@@ -105,7 +105,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   }
 
   void parse() {
-    Parsed<EmbedCall> parsed = route_.parse(incoming_.http);
+    Parsed<DialectCall> parsed = route_.parse(incoming_.http);
     if (!parsed) return fail_with(std::move(parsed).error());
     call_ = *std::move(parsed);
     std::string().swap(incoming_.http.body);  // A long one should not wait for the vectors.
@@ -301,7 +301,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   IncomingRequest incoming_;
   HttpReply reply_;
   Clock::time_point started_ = Clock::now();
-  EmbedCall call_;
+  DialectCall call_;
   ModelRegistry::Lease service_;
   TextOptions text_options_;
   Priority priority_ = Priority::kStandard;

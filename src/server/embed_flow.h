@@ -35,7 +35,7 @@ using Parsed = tl::expected<T, Failure>;
 // A dialect's route.
 struct EmbedRoute {
   Dialect dialect = Dialect::kOpenAi;
-  std::function<Parsed<EmbedCall>(const HttpRequest&)> parse;
+  std::function<Parsed<DialectCall>(const HttpRequest&)> parse;
 };
 
 // A request with what the router knows of it.

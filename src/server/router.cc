@@ -22,11 +22,11 @@ constexpr size_t kMostPieces = 1 << 19;  // tokens of one /tokenize answer
 constexpr std::string_view kKServePrefix = "/v2/models/";
 
 // Parse functions take JSON; this reads it for them.
-std::function<Parsed<EmbedCall>(const HttpRequest&)> from_json(Result<EmbedCall> (*parse)(const Json&)) {
-  return [parse](const HttpRequest& request) -> Parsed<EmbedCall> {
+std::function<Parsed<DialectCall>(const HttpRequest&)> from_json(Result<DialectCall> (*parse)(const Json&)) {
+  return [parse](const HttpRequest& request) -> Parsed<DialectCall> {
     const Result<JsonDocument> document = JsonDocument::parse(request.body, "body");
     if (!document) return tl::unexpected<Failure>({Fault::kSyntax, document.error().message, {}});
-    Result<EmbedCall> call = parse(document->root());
+    Result<DialectCall> call = parse(document->root());
     if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
     return *std::move(call);
   };
@@ -61,16 +61,16 @@ std::string no_version(const KServePath& path) {
   return fmt::format("Request for unknown model: '{}' version {} is not found", path.model, path.version);
 }
 
-Parsed<EmbedCall> parse_kserve_request(const HttpRequest& request) {
+Parsed<DialectCall> parse_kserve_request(const HttpRequest& request) {
   const KServePath path = split_kserve(request.path);
   if (path.version != "1") return tl::unexpected<Failure>({Fault::kModelNotFound, no_version(path), {}});
-  Result<EmbedCall> call = parse_kserve(request, path.model);
+  Result<DialectCall> call = parse_kserve(request, path.model);
   if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
   return *std::move(call);
 }
 
 // TEI says this of an empty list, with a status of its own.
-Parsed<EmbedCall> parse_similarity_request(const HttpRequest& request) {
+Parsed<DialectCall> parse_similarity_request(const HttpRequest& request) {
   const Result<JsonDocument> document = JsonDocument::parse(request.body, "body");
   if (!document) return tl::unexpected<Failure>({Fault::kSyntax, document.error().message, {}});
   const std::optional<Json> inputs = document->root().find("inputs");
@@ -78,7 +78,7 @@ Parsed<EmbedCall> parse_similarity_request(const HttpRequest& request) {
   const Result<std::vector<Json>> items =
       sentences ? sentences->items() : Result<std::vector<Json>>(std::vector<Json>(1, document->root()));
   if (items && items->empty()) return tl::unexpected<Failure>({Fault::kEmpty, "`sentences` cannot be empty", {}});
-  Result<EmbedCall> call = parse_tei_similarity(document->root());
+  Result<DialectCall> call = parse_tei_similarity(document->root());
   if (!call) return tl::unexpected<Failure>(failure_of(call.error()));
   return *std::move(call);
 }
@@ -148,7 +148,7 @@ void Router::add_score_routes() {
 }
 
 // TEI's default route is what the model was made for.
-Parsed<EmbedCall> Router::parse_by_kind(const HttpRequest& request) {
+Parsed<DialectCall> Router::parse_by_kind(const HttpRequest& request) {
   const ModelRegistry::Lease model = context_.models.first();
   const ModelFacts facts = model ? model->facts() : ModelFacts();
   if (facts.outputs.has(OutputKind::kScores)) {

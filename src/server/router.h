@@ -42,7 +42,7 @@ class Router {
 
   void add_embedding_routes();
   void add_score_routes();
-  Parsed<EmbedCall> parse_by_kind(const HttpRequest& request);
+  Parsed<DialectCall> parse_by_kind(const HttpRequest& request);
   void add_text_routes();
   void add_pages();
   void add_web_pages();

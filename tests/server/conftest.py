@@ -80,11 +80,11 @@ def stop(server):
 
 @pytest.fixture
 def serve(inlay_binary, golden):
-    """serve(model, flags...): a server of its own for a test. `model` is a golden folder's name or a path."""
+    """serve(model, flags...): a server of its own for a test. `model` is a golden folder's name, NAME=PATH or a path."""
     running = []
 
     def run(model, *flags):
-        folder = golden / model / "model" if isinstance(model, str) else model
+        folder = golden / model / "model" if isinstance(model, str) and "=" not in model else model
         running.append(start(inlay_binary, folder, *flags))
         return running[-1]
 

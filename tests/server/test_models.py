@@ -48,7 +48,7 @@ def test_models_come_and_go_under_load(serve, golden, server):
             assert busy.post("/v2/repository/models/second/unload", {}, **KEY)[0] == 200
         for future in futures:
             future.result()
-    assert statuses == {("first", 200), ("second", 200), ("second", 404)}
+    assert {("first", 200), ("second", 200)} <= statuses <= {("first", 200), ("second", 200), ("second", 404)}
     assert busy.post("/admin/models/third/load", {"model": "/no/such/folder"}, **KEY)[0] == 400
     assert busy.post("/admin/models/first/unload", {}, **KEY)[0] == 200
     assert busy.post("/admin/models/first/load", {}, **KEY)[0] == 200  # It is known where it came from.

@@ -97,8 +97,8 @@ Result<> read_cohere_truncate(const Json& body, EmbedRequest& request) {
 
 }  // namespace
 
-Result<EmbedCall> parse_cohere(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_cohere(const Json& body) {
+  DialectCall call;
   call.request.inputs = TRY(read_cohere_inputs(body));
   TRY_VOID(read_common(body, call.request));
   TRY_VOID(read_cohere_truncate(body, call.request));

@@ -90,7 +90,7 @@ struct ModelFacts {
 };
 
 // A request as its dialect understood it, with the dialect's way to answer it. `render` is pure and may run in any thread.
-struct EmbedCall {
+struct DialectCall {
   EmbedRequest request;
   std::function<HttpResponse(const EmbedAnswer&)> render;
 };

@@ -131,8 +131,8 @@ Result<size_t> json_length(const HttpRequest& request) {
 
 }  // namespace
 
-Result<EmbedCall> parse_kserve(const HttpRequest& request, std::string_view model) {
-  EmbedCall call;
+Result<DialectCall> parse_kserve(const HttpRequest& request, std::string_view model) {
+  DialectCall call;
   call.request.model = model;
   call.request.unit_length = false;
   Reply reply;

@@ -60,8 +60,8 @@ Result<Form> read_form(const Json& body) {
 
 }  // namespace
 
-Result<EmbedCall> parse_openai(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_openai(const Json& body) {
+  DialectCall call;
   const Json input = TRY(required(body, "input"));
   call.request.inputs = TRY(read_inputs(input, "input", /*may_mix=*/false));
   call.request.model = TRY(body.string_or("model", ""));

@@ -154,9 +154,9 @@ Result<std::optional<size_t>> read_top(const Json& body) {
 
 using RenderRanks = HttpResponse (*)(const EmbedAnswer&, const RerankOptions&);
 
-Result<EmbedCall> read_rerank(const Json& body, std::string_view documents_key, RenderRanks render, RerankOptions options) {
+Result<DialectCall> read_rerank(const Json& body, std::string_view documents_key, RenderRanks render, RerankOptions options) {
   std::vector<std::string> documents = TRY(read_documents(body, documents_key));
-  EmbedCall call;
+  DialectCall call;
   call.request = TRY(read_pairs(body, documents));
   if (options.with_texts) options.texts = std::move(documents);
   call.render = [render, options = std::move(options)](const EmbedAnswer& answer) { return render(answer, options); };
@@ -264,7 +264,7 @@ Result<std::vector<EmbedInput>> read_side(const Json& body, std::initializer_lis
 
 }  // namespace
 
-Result<EmbedCall> parse_rerank(const Json& body) {
+Result<DialectCall> parse_rerank(const Json& body) {
   if (!body.find("texts")) return parse_rerank_v1(body);
   RerankOptions options;
   options.raw = TRY(body.bool_or("raw_scores", false));
@@ -272,7 +272,7 @@ Result<EmbedCall> parse_rerank(const Json& body) {
   return read_rerank(body, "texts", render_tei_ranks, std::move(options));
 }
 
-Result<EmbedCall> parse_rerank_v1(const Json& body) {
+Result<DialectCall> parse_rerank_v1(const Json& body) {
   RerankOptions options;
   options.top = TRY(read_top(body));
   options.raw = TRY(body.bool_or("raw_scores", false));
@@ -280,17 +280,17 @@ Result<EmbedCall> parse_rerank_v1(const Json& body) {
   return read_rerank(body, "documents", render_ranks_v1, std::move(options));
 }
 
-Result<EmbedCall> parse_rerank_v2(const Json& body) {
+Result<DialectCall> parse_rerank_v2(const Json& body) {
   RerankOptions options;
   options.top = TRY(read_top(body));
   const std::optional<int64_t> tokens = TRY(optional_int(body, "max_tokens_per_doc"));
-  EmbedCall call = TRY(read_rerank(body, "documents", render_ranks_v2, std::move(options)));
+  DialectCall call = TRY(read_rerank(body, "documents", render_ranks_v2, std::move(options)));
   call.request.max_tokens = tokens;
   return call;
 }
 
-Result<EmbedCall> parse_score(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_score(const Json& body) {
+  DialectCall call;
   TRY_VOID(read_score_options(body, call.request));
   call.request.ranks = true;
   std::vector<EmbedInput> queries = TRY(read_side(body, {"text_1", "queries", "data_1"}));
@@ -306,8 +306,8 @@ Result<EmbedCall> parse_score(const Json& body) {
   return call;
 }
 
-Result<EmbedCall> parse_predict(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_predict(const Json& body) {
+  DialectCall call;
   TRY_VOID(read_score_options(body, call.request));
   const bool raw = TRY(body.bool_or("raw_scores", false));
   const Json inputs = TRY(required(body, "inputs"));
@@ -326,8 +326,8 @@ Result<EmbedCall> parse_predict(const Json& body) {
   return call;
 }
 
-Result<EmbedCall> parse_classify(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_classify(const Json& body) {
+  DialectCall call;
   TRY_VOID(read_score_options(body, call.request));
   const bool raw = TRY(body.bool_or("raw_scores", false));
   call.request.inputs = TRY(read_side(body, {"input", "inputs"}));

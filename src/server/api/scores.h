@@ -8,17 +8,17 @@
 namespace inlay {
 
 // POST /rerank, /reranking: TEI's form with `texts`, Jina's with `documents`.
-Result<EmbedCall> parse_rerank(const Json& body);
+Result<DialectCall> parse_rerank(const Json& body);
 // POST /v1/rerank, /v1/reranking: Jina's and Cohere's first form, whose answer holds what clients of either read.
-Result<EmbedCall> parse_rerank_v1(const Json& body);
+Result<DialectCall> parse_rerank_v1(const Json& body);
 // POST /v2/rerank
-Result<EmbedCall> parse_rerank_v2(const Json& body);
+Result<DialectCall> parse_rerank_v2(const Json& body);
 // POST /score, /v1/score
-Result<EmbedCall> parse_score(const Json& body);
+Result<DialectCall> parse_score(const Json& body);
 // POST /predict
-Result<EmbedCall> parse_predict(const Json& body);
+Result<DialectCall> parse_predict(const Json& body);
 // POST /classify
-Result<EmbedCall> parse_classify(const Json& body);
+Result<DialectCall> parse_classify(const Json& body);
 
 // What a score is before it goes out: the logits as they are, or probabilities.
 std::vector<float> finished_scores(std::span<const float> logits, ScoreActivation activation, bool raw);

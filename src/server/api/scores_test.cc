@@ -22,7 +22,10 @@ ModelFacts labelled(std::vector<std::string> labels) {
 
 // An answer with these logits for each text.
 EmbedAnswer scored(const ModelFacts& facts, const std::vector<std::vector<float>>& logits) {
-  EmbedAnswer answer{.id = "7", .model = "m", .vectors = {}, .outputs = {}, .facts = &facts, .tokens = {}, .total_tokens = 5};
+  EmbedAnswer answer = answer_of({}, 5);
+  answer.id = "7";
+  answer.model = "m";
+  answer.facts = &facts;
   for (const std::vector<float>& row : logits) {
     answer.outputs.emplace_back();
     answer.outputs.back().scores = row;
@@ -30,9 +33,9 @@ EmbedAnswer scored(const ModelFacts& facts, const std::vector<std::vector<float>
   return answer;
 }
 
-std::string ranks(Result<EmbedCall> (*parse)(const Json&), std::string_view body) {
+std::string ranks(Result<DialectCall> (*parse)(const Json&), std::string_view body) {
   const ModelFacts facts = labelled({"LABEL_0"});
-  const Result<EmbedCall> call = parse_with(parse, body);
+  const Result<DialectCall> call = parse_with(parse, body);
   if (!call) return call.error().message;
   return call->render(scored(facts, {{-1}, {2}, {0}})).body;
 }
@@ -65,7 +68,7 @@ TEST(Scores, JinaAndCohereRankInTheirs) {
 }
 
 TEST(Scores, AQueryIsReadWithEachDocument) {
-  const Result<EmbedCall> call = parse_with(parse_rerank, R"({"query":"q","texts":["a",""],"truncate":true})");
+  const Result<DialectCall> call = parse_with(parse_rerank, R"({"query":"q","texts":["a",""],"truncate":true})");
   ASSERT_TRUE(call);
   EXPECT_EQ(call->request.output, OutputKind::kScores);
   EXPECT_TRUE(call->request.ranks);
@@ -85,7 +88,7 @@ TEST(Scores, RefusesWhatIsNoRerank) {
 TEST(Scores, PredictTellsAPairFromABatch) {
   const ModelFacts facts = labelled({"no", "yes"});
   const auto ask = [&](const char* body) {
-    const Result<EmbedCall> call = parse_with(parse_predict, body);
+    const Result<DialectCall> call = parse_with(parse_predict, body);
     if (!call) return call.error().message;
     return call->render(scored(facts, std::vector<std::vector<float>>(call->request.inputs.size(), {0, 0.5F}))).body;
   };
@@ -101,7 +104,7 @@ TEST(Scores, PredictTellsAPairFromABatch) {
 
 TEST(Scores, ScoreComparesOneWithManyOrEachWithEach) {
   const ModelFacts facts = labelled({"LABEL_0"});
-  const Result<EmbedCall> one = parse_with(parse_score, R"({"text_1":"q","text_2":["a","b"]})");
+  const Result<DialectCall> one = parse_with(parse_score, R"({"text_1":"q","text_2":["a","b"]})");
   ASSERT_TRUE(one);
   EXPECT_THAT(one->render(scored(facts, {{0}, {2}})).body, HasSubstr(R"("data":[{"index":0,"object":"score","score":0.5},)"));
   EXPECT_EQ(parse_with(parse_score, R"({"queries":["q","r"],"documents":["a","b"]})")->request.inputs[1].text, "r");

@@ -65,8 +65,8 @@ void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response) {
   headers.emplace_back("x-inference-time", milliseconds(answer.times.compute));
 }
 
-Result<EmbedCall> parse_tei_embed(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_tei_embed(const Json& body) {
+  DialectCall call;
   const Json inputs = TRY(required(body, "inputs"));
   call.request.inputs = TRY(read_inputs(inputs, "inputs", /*may_mix=*/true));
   TRY_VOID(read_common(body, call.request));
@@ -75,8 +75,8 @@ Result<EmbedCall> parse_tei_embed(const Json& body) {
   return call;
 }
 
-Result<EmbedCall> parse_tei_similarity(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_tei_similarity(const Json& body) {
+  DialectCall call;
   const Json inputs = TRY(required(body, "inputs"));
   const Json source = TRY(required(inputs, "source_sentence"));
   const Json sentences = TRY(required(inputs, "sentences"));

@@ -44,8 +44,8 @@ HttpResponse render_tokens(const EmbedAnswer& answer) {
   return finished(json, answer);
 }
 
-Result<EmbedCall> read(const Json& body, OutputKind kind) {
-  EmbedCall call;
+Result<DialectCall> read(const Json& body, OutputKind kind) {
+  DialectCall call;
   const Json inputs = TRY(required(body, "inputs"));
   call.request.inputs = TRY(read_inputs(inputs, "inputs", /*may_mix=*/true));
   call.request.output = kind;
@@ -58,14 +58,14 @@ Result<EmbedCall> read(const Json& body, OutputKind kind) {
 
 }  // namespace
 
-Result<EmbedCall> parse_embed_sparse(const Json& body) {
-  EmbedCall call = TRY(read(body, OutputKind::kSparse));
+Result<DialectCall> parse_embed_sparse(const Json& body) {
+  DialectCall call = TRY(read(body, OutputKind::kSparse));
   call.render = render_sparse;
   return call;
 }
 
-Result<EmbedCall> parse_embed_all(const Json& body) {
-  EmbedCall call = TRY(read(body, OutputKind::kTokens));
+Result<DialectCall> parse_embed_all(const Json& body) {
+  DialectCall call = TRY(read(body, OutputKind::kTokens));
   call.render = render_tokens;
   return call;
 }

@@ -7,8 +7,8 @@
 namespace inlay {
 
 // POST /embed_sparse
-Result<EmbedCall> parse_embed_sparse(const Json& body);
+Result<DialectCall> parse_embed_sparse(const Json& body);
 // POST /embed_all
-Result<EmbedCall> parse_embed_all(const Json& body);
+Result<DialectCall> parse_embed_all(const Json& body);
 
 }  // namespace inlay

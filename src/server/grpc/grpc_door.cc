@@ -56,19 +56,19 @@ class InferCall final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
-  Parsed<EmbedCall> parse() {
+  Parsed<DialectCall> parse() {
     Result<EmbedRequest> request = parse_infer(request_);
     if (!request) {
       if (request.error().code == ErrorCode::kNotFound)
         return tl::unexpected<Failure>({Fault::kModelNotFound, request.error().message, {}});
       return tl::unexpected<Failure>(failure_of(request.error()));
     }
-    return EmbedCall{*std::move(request), [this](const EmbedAnswer& answer) {
-                       render_infer(answer, request_, response_);
-                       HttpResponse done;
-                       done.status = static_cast<int>(grpc::StatusCode::OK);
-                       return done;
-                     }};
+    return DialectCall{*std::move(request), [this](const EmbedAnswer& answer) {
+                         render_infer(answer, request_, response_);
+                         HttpResponse done;
+                         done.status = static_cast<int>(grpc::StatusCode::OK);
+                         return done;
+                       }};
   }
 
   // Of a failure, the status is gRPC's and the body the message.
