@@ -48,7 +48,7 @@ class RerankCommand final : public Command {
     if (!form) return fail(ErrorCode::kInvalidArgument, "--scores {}: wanted model, raw or probability", scores_);
     options_.form = *form;
     options_.skips_bad_rows = on_error_ == "skip";
-    const EngineOptions model = TRY(model_.options());
+    const EngineOptions model = TRY(model_.options(&interrupt));
     const Engine engine = TRY(Engine::load(model));
     TRY_VOID(can_rerank(engine));
     const std::vector<RankedRow> rows = TRY(texts_.empty() ? rank_input(engine, interrupt) : rank_arguments(engine));

@@ -3,11 +3,12 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "base/log.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/model_flags.h"
-#include "server/engine_service.h"
-#include "server/server.h"
+#include "cli/served_models.h"
+#include "server/grpc/grpc_door.h"
 
 namespace inlay {
 namespace {
@@ -20,17 +21,10 @@ constexpr const char* kFooter =
     "  inlay serve --model all-MiniLM-L6-v2 --port 8080\n"
     "  curl localhost:8080/v1/embeddings -d '{\"input\": \"hello\"}'";
 
-// The name that clients use: the folder's.
-std::string name_of(const std::filesystem::path& model) {
-  const std::filesystem::path path = model.lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).filename().string();
-}
-
 class ServeCommand final : public Command {
  public:
   void add_flags(CLI::App& app) override {
-    model_.add_all(app);
-    add_value(app, "--served-model-name", name_, "What clients call the model; the folder's name unless given");
+    served_.add_to(app, model_);
     add_switch(app, "--any-model-name", any_model_name_, "Take requests for any model name, not only for the served one");
     add_http_flags(app);
     add_limit_flags(app);
@@ -39,16 +33,22 @@ class ServeCommand final : public Command {
   }
 
   Result<> run(const Interrupt& interrupt) override {
-    const EngineOptions engine = TRY(model_.options(&interrupt));
-    ServerOptions options = TRY(server_options(engine));
-    ServedModels models;
-    models.push_back(TRY(load_service(engine, name_.empty() ? name_of(model_.model()) : name_, limits_)));
-    const ModelFacts facts = models.front()->facts();
+    ServerOptions options = TRY(server_options());
+    CoreShare cores(threads());
+    ServedModels models = TRY(served_.load(model_, limits_, cores, interrupt));
+    options.load = served_.loader(model_, limits_, cores);
+    std::vector<std::string> names;
+    for (const std::unique_ptr<EmbedService>& model : models) {
+      const ModelFacts& facts = model->facts();
+      names.push_back(fmt::format("{} ({}, {} dimensions)", facts.name, facts.dtype, facts.dimensions));
+    }
     const bool is_open = options.router.keys.empty();
     const std::unique_ptr<Server> server = TRY(Server::start(std::move(options), std::move(models)));
+    std::string grpc;
+    for (const int port : server->door_ports()) grpc = fmt::format(" and grpc://{}:{}", http_.host, port);
     std::fputs(
-        fmt::format("inlay: serving {} ({}, {} dimensions) on {}://{}:{}{}\n", facts.name, facts.dtype, facts.dimensions,
-                    http_.tls_cert.empty() ? "http" : "https", http_.host, server->port(), is_open ? ", open to all" : "")
+        fmt::format("inlay: serving {} on {}://{}:{}{}{}\n", fmt::join(names, ", "), http_.tls_cert.empty() ? "http" : "https",
+                    http_.host, server->port(), grpc, is_open ? ", open to all" : "")
             .c_str(),
         stderr);
     const int cut = server->run();
@@ -61,6 +61,8 @@ class ServeCommand final : public Command {
     add_value(app, "--host", http_.host, "Address to listen on; 0.0.0.0 is every one")->capture_default_str();
     add_value(app, "--port", http_.port, "Port to listen on; 0 is one that is free")
         ->capture_default_str()
+        ->check(CLI::Range(0, 65535));
+    add_value(app, "--grpc-port", grpc_port_, "Port for KServe v2 over gRPC; none unless given, 0 is one that is free")
         ->check(CLI::Range(0, 65535));
     add_value(app, "--tls-cert", tls_cert_, "PEM file with the certificate chain; with --tls-key");
     add_value(app, "--tls-key", tls_key_, "PEM file with the certificate's key");
@@ -102,13 +104,18 @@ class ServeCommand final : public Command {
   void add_access_flags(CLI::App& app) {
     add_value(app, "--api-key", keys_, "KEY or TENANT:KEY that clients must send; may be given more than once");
     add_value(app, "--api-key-file", key_file_, "File with such keys, one a line");
+    add_value(app, "--admin-key", admin_keys_,
+              "Key of those who may load and unload models over HTTP; nobody may unless given. May be repeated");
     add_value(app, "--cors-allow-origin", origins_,
               "Origin whose pages may call the server; * is any; may be given more than once");
     add_switch(app, "--te-metrics", te_metrics_, "Metrics under the names of text-embeddings-inference as well");
     add_switch(app, "--log-requests", log_requests_, "A line for each request (with --log-level info), without its texts");
+    add_switch(app, "--log-json", log_json_, "The log as JSON lines; requests carry the trace of their traceparent header");
   }
 
-  Result<ServerOptions> server_options(const EngineOptions& engine) {
+  int threads() const { return model_.threads() > 0 ? model_.threads() : granted_threads(); }
+
+  Result<ServerOptions> server_options() {
     http_.tls_cert = tls_cert_;
     http_.tls_key = tls_key_;
     http_.drain_timeout = std::chrono::seconds(drain_seconds_);
@@ -116,25 +123,31 @@ class ServeCommand final : public Command {
     limits_.max_queue_delay[static_cast<size_t>(Priority::kBulk)] = std::chrono::microseconds(queue_delay_);
     ServerOptions options;
     options.http = http_;
-    options.workers = workers_ > 0 ? workers_ : engine.threads > 0 ? engine.threads : granted_threads();
-    options.policy = {engine.normalize, any_model_name_, std::chrono::seconds(timeout_seconds_)};
+    if (grpc_port_ >= 0)
+      options.doors.push_back(grpc_door({http_.host, grpc_port_, http_.tls_cert, http_.tls_key, http_.max_body_bytes}));
+    options.workers = workers_ > 0 ? workers_ : threads();
+    options.policy = {TRY(model_.normalize()), any_model_name_, std::chrono::seconds(timeout_seconds_)};
     for (const std::string& key : keys_) TRY_VOID(options.router.keys.add(key).map_error(within("--api-key")));
     if (!key_file_.empty()) TRY_VOID(options.router.keys.add_file(key_file_));
+    for (const std::string& key : admin_keys_) TRY_VOID(options.router.admin_keys.add(key).map_error(within("--admin-key")));
     options.router.cors_origins = origins_;
     options.router.te_metrics = te_metrics_;
-    options.router.log_requests = log_requests_;
+    if (log_requests_) options.router.log = log_json_ ? RequestLog::kJson : RequestLog::kText;
+    if (log_json_) log_as_json();
     return options;
   }
 
   ModelFlags model_;
+  ServedModelFlags served_;
   HttpOptions http_;
   SchedulerOptions limits_;
-  std::string name_;
   std::string tls_cert_;
   std::string tls_key_;
   std::string key_file_;
   std::vector<std::string> keys_;
+  std::vector<std::string> admin_keys_;
   std::vector<std::string> origins_;
+  int grpc_port_ = -1;
   int workers_ = 0;
   int drain_seconds_ = 30;
   int idle_seconds_ = 120;
@@ -143,6 +156,7 @@ class ServeCommand final : public Command {
   bool any_model_name_ = false;
   bool te_metrics_ = false;
   bool log_requests_ = false;
+  bool log_json_ = false;
 };
 
 }  // namespace

@@ -76,6 +76,8 @@ void ModelFlags::add_all(CLI::App& app) {
   add_value(app, "--dimensions", dimensions_, "Keep so many leading numbers of each vector")->check(CLI::PositiveNumber);
 }
 
+Result<Normalize> ModelFlags::normalize() const { return normalize_from_name(normalize_); }
+
 Result<EngineOptions> ModelFlags::options(const Interrupt* interrupt) const {
   if (model_.empty())
     return fail(ErrorCode::kInvalidArgument, "--model is missing: the folder of a model, or its name on the hub");
@@ -90,7 +92,7 @@ Result<EngineOptions> ModelFlags::options(const Interrupt* interrupt) const {
   options.weight_cache = weight_cache_;
   options.task = task_;
   options.truncate_side = TRY(truncation_from_name(truncate_side_));
-  options.normalize = TRY(normalize_from_name(normalize_));
+  options.normalize = TRY(normalize());
   options.splade = pooling_ == "splade";
   if (!options.splade) options.pooling = TRY(optional_pooling(pooling_));
   if (max_length_ > 0) options.max_length = max_length_;

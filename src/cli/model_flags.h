@@ -23,6 +23,8 @@ class ModelFlags {
   void set_model(const std::string& model) { model_ = model; }
   // As it was given.
   const std::string& model() const { return model_; }
+  int threads() const { return threads_; }  // 0: not given
+  Result<Normalize> normalize() const;
   // What the flags say, checked as far as it can be without the model. A model of the hub is downloaded if need be; `interrupt`
   // ends that.
   Result<EngineOptions> options(const Interrupt* interrupt = nullptr) const;

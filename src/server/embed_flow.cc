@@ -20,6 +20,10 @@ constexpr size_t kSliceTexts = 64;
 constexpr size_t kSliceBytes = 64 * 1024;
 // Lists from this length on are bulk work unless the request says otherwise.
 constexpr size_t kBulkTexts = 16;
+// A body up to this size is read and tokenised by the I/O thread that received it, and a list up to this length is written by
+// the lane that computed it: some 50 microseconds each, where handing the work to the pool costs two wake-ups.
+constexpr size_t kInlineBytes = 2048;
+constexpr size_t kInlineTexts = 4;
 
 double seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -40,6 +44,29 @@ Failure overload_failure(const Overload& overload) {
   return {Fault::kOverloaded, overload.reason, wait};
 }
 
+// Whether the model is of the kind that the route is for, in TEI's words.
+Result<> check_kind(const EmbedRequest& request, const ModelFacts& facts) {
+  const bool is_there = facts.outputs.has(request.output);
+  switch (request.output) {
+    case OutputKind::kVector:
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "Model is not an embedding model");
+    case OutputKind::kScores:
+      if (request.ranks && !(is_there && facts.labels.size() == 1)) {
+        return fail(ErrorCode::kUnsupported, "model is not a re-ranker model");
+      }
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "model is not a classifier model");
+    case OutputKind::kSparse:
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "Model is not an embedding model with SPLADE pooling");
+    case OutputKind::kTokens:
+      if (is_there) return {};
+      return fail(ErrorCode::kUnsupported, "model gives no vectors of tokens");
+  }
+  return {};
+}
+
 // nullopt: the engine's own.
 std::optional<TruncationSide> side_of(const EmbedRequest& request, const ModelFacts& facts) {
   if (!request.truncate.value_or(facts.auto_truncate)) return TruncationSide::kNone;
@@ -55,31 +82,40 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       : context_(context), route_(route), incoming_(std::move(incoming)), reply_(std::move(reply)) {}
 
   void start() {
-    next([this] { parse(); });
+    if (incoming_.bytes <= kInlineBytes) return guarded(&EmbedFlow::parse);
+    next(&EmbedFlow::parse);
   }
 
  private:
-  // Runs a step in the pool. What a step throws (memory may run out) fails this request and no other.
-  void next(std::function<void()> step) {
-    context_.pool.post([self = shared_from_this(), step = std::move(step)] {
-      try {
-        step();
-      } catch (const std::exception& exception) {
-        spdlog::error("request {}: {}", self->incoming_.id, exception.what());
-        self->fail_with({Fault::kInternal, "the server failed to handle the request", {}});
-      }
-    });
+  using Step = void (EmbedFlow::*)();
+
+  // What a step throws (memory may run out) fails this request and no other.
+  void guarded(Step step) {
+    try {
+      (this->*step)();
+    } catch (const std::exception& exception) {
+      spdlog::error("request {}: {}", incoming_.id, exception.what());
+      fail_with({Fault::kInternal, "the server failed to handle the request", {}});
+    }
+  }
+
+  // Runs a step in the pool.
+  void next(Step step) {
+    context_.pool.post([self = shared_from_this(), step] { self->guarded(step); });
   }
 
   void parse() {
-    Parsed<EmbedCall> parsed = route_.parse(incoming_.http);
+    Parsed<DialectCall> parsed = route_.parse(incoming_.http);
     if (!parsed) return fail_with(std::move(parsed).error());
     call_ = *std::move(parsed);
     std::string().swap(incoming_.http.body);  // A long one should not wait for the vectors.
-    service_ = find_model(context_, call_.request.model);
-    if (service_ == nullptr) {
+    NamedModel named = find_model(context_, call_.request.model);
+    if (!named.model) {
       return fail_with({Fault::kModelNotFound, fmt::format("model '{}' is not served here", call_.request.model), {}});
     }
+    service_ = std::move(named.model);
+    if (named.prompt_name && !call_.request.prompt && !call_.request.prompt_name)
+      call_.request.prompt_name = std::move(named.prompt_name);
     if (Result<> checked = check(); !checked) return fail_with(failure_of(checked.error()));
     if (call_.request.inputs.empty()) return answer({});
     tokenize();
@@ -87,6 +123,23 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
 
   // Values against the model; sets the options for its texts.
   Result<> check() {
+    const EmbedRequest& request = call_.request;
+    const ModelFacts& facts = service_->facts();
+    TRY_VOID(check_kind(request, facts));
+    if (request.output == OutputKind::kVector) TRY_VOID(check_vector());
+    if (request.max_tokens && *request.max_tokens < 1) {
+      return fail(ErrorCode::kInvalidArgument, "`max_tokens` is {}, wanted 1 or more", *request.max_tokens);
+    }
+    if (request.output != OutputKind::kScores) text_options_.prompt = TRY(prompt_of(request, facts));
+    if (request.max_tokens)
+      text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
+    text_options_.truncate_side = side_of(request, facts);
+    priority_ = priority_of(request, incoming_.http.header("x-priority"));
+    deadline_ = deadline();
+    return {};
+  }
+
+  Result<> check_vector() const {
     const EmbedRequest& request = call_.request;
     const ModelFacts& facts = service_->facts();
     const int64_t dimensions = request.dimensions.value_or(facts.dimensions);
@@ -100,15 +153,6 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     if (request.normalize == false && !facts.raw_available) {
       return fail(ErrorCode::kInvalidArgument, "`normalize` is false, but the model normalises between its modules");
     }
-    if (request.max_tokens && *request.max_tokens < 1) {
-      return fail(ErrorCode::kInvalidArgument, "`max_tokens` is {}, wanted 1 or more", *request.max_tokens);
-    }
-    text_options_.prompt = TRY(prompt_of(request, facts));
-    if (request.max_tokens)
-      text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
-    text_options_.truncate_side = side_of(request, facts);
-    priority_ = priority_of(request, incoming_.http.header("x-priority"));
-    deadline_ = deadline();
     return {};
   }
 
@@ -131,9 +175,10 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     const size_t end = std::min(inputs.size(), texts_.size() + kSliceTexts);
     for (size_t bytes = 0; texts_.size() < end && bytes < kSliceBytes;) {
       const EmbedInput& input = inputs[texts_.size()];
-      Result<TokenizedText> text = input.is_ids ? service_->from_ids(input.ids) : service_->tokenize(input.text, text_options_);
+      Result<TokenizedText> text = tokenize(input);
       if (!text) return fail_with(item_failure(call_.request, texts_.size(), text.error()));
-      bytes += input.text.size() + input.ids.size();
+      text->outputs = {call_.request.output};
+      bytes += input.text.size() + input.ids.size() + (input.second ? input.second->size() : 0);
       account(input, *text);
       texts_.push_back(*std::move(text));
     }
@@ -144,15 +189,21 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       return fail_with(
           {Fault::kTooLarge, fmt::format("the request has more than {} tokens, the most that one may have", limit), {}});
     }
-    if (texts_.size() < inputs.size()) return next([this] { tokenize(); });
+    if (texts_.size() < inputs.size()) return next(&EmbedFlow::tokenize);
     submit();
+  }
+
+  Result<TokenizedText> tokenize(const EmbedInput& input) const {
+    if (input.is_ids) return service_->from_ids(input.ids);
+    if (input.second) return service_->tokenize_pair(input.text, *input.second, text_options_);
+    return service_->tokenize(input.text, text_options_);
   }
 
   void account(const EmbedInput& input, const TokenizedText& text) {
     const int tokens = static_cast<int>(text.ids.size());
     answer_.tokens.push_back(tokens);
     answer_.total_tokens += tokens;
-    answer_.total_characters += count_characters(input.text);
+    answer_.total_characters += count_characters(input.text) + (input.second ? count_characters(*input.second) : 0);
     truncated_ += text.truncated ? 1 : 0;
     context_.metrics.text_tokens.observe(tokens);
   }
@@ -166,9 +217,9 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     // Before submit(), since the answer may come before it returns.
     in_progress().fetch_add(1, std::memory_order_relaxed);
     const std::optional<Overload> overload = service_->submit(std::move(work), [self = shared_from_this()](WorkResult result) {
-      // A lane must not render: back to the pool.
       self->result_ = std::move(result);
-      self->next([flow = self.get()] { flow->collect(); });
+      if (self->result_.vectors.size() <= kInlineTexts) return self->guarded(&EmbedFlow::collect);
+      self->next(&EmbedFlow::collect);  // A lane has better things to do than to write long answers.
     });
     if (!overload) return;
     in_progress().fetch_sub(1, std::memory_order_relaxed);
@@ -186,6 +237,10 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     for (Result<std::vector<float>>& vector : result_.vectors) {
       if (!vector) return fail_with(compute_failure(vectors.size(), vector.error()));
       vectors.push_back(*std::move(vector));
+    }
+    if (call_.request.output != OutputKind::kVector) {
+      answer_.outputs = std::move(result_.outputs);
+      return answer({});
     }
     const bool normalize = normalizes();
     const int64_t dimensions = call_.request.dimensions.value_or(service_->facts().dimensions);
@@ -210,6 +265,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   void answer(std::vector<std::vector<float>> vectors) {
     answer_.id = incoming_.id;
     answer_.model = service_->facts().name;
+    answer_.facts = &service_->facts();
     answer_.vectors = std::move(vectors);
     answer_.times.total = Clock::now() - started_;
     const Clock::time_point begin = Clock::now();
@@ -219,7 +275,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     metrics.tokenize_seconds.observe(seconds(answer_.times.tokenize));
     metrics.queue_seconds.observe(seconds(answer_.times.queue));
     metrics.compute_seconds.observe(seconds(answer_.times.compute));
-    metrics.texts.fetch_add(answer_.vectors.size(), std::memory_order_relaxed);
+    metrics.texts.fetch_add(call_.request.inputs.size(), std::memory_order_relaxed);
     metrics.tokens.fetch_add(static_cast<uint64_t>(answer_.total_tokens), std::memory_order_relaxed);
     metrics.truncated.fetch_add(truncated_, std::memory_order_relaxed);
     metrics.successes[static_cast<size_t>(route_.dialect)].fetch_add(1, std::memory_order_relaxed);
@@ -245,8 +301,8 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   IncomingRequest incoming_;
   HttpReply reply_;
   Clock::time_point started_ = Clock::now();
-  EmbedCall call_;
-  EmbedService* service_ = nullptr;
+  DialectCall call_;
+  ModelRegistry::Lease service_;
   TextOptions text_options_;
   Priority priority_ = Priority::kStandard;
   std::optional<Clock::time_point> deadline_;
@@ -258,12 +314,20 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
 
 }  // namespace
 
-EmbedService* find_model(const EmbedContext& context, const std::string& name) {
-  for (const std::unique_ptr<EmbedService>& model : context.models) {
-    if (model->facts().name == name || model->facts().id == name) return model.get();
+NamedModel find_model(const EmbedContext& context, const std::string& name) {
+  NamedModel named{context.models.find(name), std::nullopt};
+  if (named.model) return named;
+  const size_t colon = name.rfind(':');
+  if (colon != std::string::npos && colon > 0) {
+    named.model = context.models.find(name.substr(0, colon));
+    if (named.model && named.model->facts().prompts.contains(name.substr(colon + 1))) {
+      named.prompt_name = name.substr(colon + 1);
+      return named;
+    }
+    named.model = {};
   }
-  if (name.empty() || context.policy.any_model_name) return context.models.front().get();
-  return nullptr;
+  if (context.policy.any_model_name) named.model = context.models.first();
+  return named;
 }
 
 Result<std::optional<std::string>> prompt_of(const EmbedRequest& request, const ModelFacts& facts) {

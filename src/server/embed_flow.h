@@ -9,14 +9,11 @@
 #include <vector>
 
 #include "server/api/failure.h"
-#include "server/embed_service.h"
 #include "server/metrics.h"
+#include "server/model_registry.h"
 #include "server/work_pool.h"
 
 namespace inlay {
-
-// The models of one process. The first answers requests that name none.
-using ServedModels = std::vector<std::unique_ptr<EmbedService>>;
 
 struct EmbedPolicy {
   Normalize normalize = Normalize::kAuto;  // what a request gets that does not say; auto: as its dialect does
@@ -26,7 +23,7 @@ struct EmbedPolicy {
 
 // What all requests share; outlives them.
 struct EmbedContext {
-  const ServedModels& models;
+  ModelRegistry& models;
   const EmbedPolicy& policy;
   WorkPool& pool;
   Metrics& metrics;
@@ -38,7 +35,7 @@ using Parsed = tl::expected<T, Failure>;
 // A dialect's route.
 struct EmbedRoute {
   Dialect dialect = Dialect::kOpenAi;
-  std::function<Parsed<EmbedCall>(const HttpRequest&)> parse;
+  std::function<Parsed<DialectCall>(const HttpRequest&)> parse;
 };
 
 // A request with what the router knows of it.
@@ -46,16 +43,22 @@ struct IncomingRequest {
   HttpRequest http;
   std::string id;
   std::string tenant;
+  size_t bytes = 0;  // of the request, wherever they are
 };
 
-// nullptr if no model has that name.
-EmbedService* find_model(const EmbedContext& context, const std::string& name);
+// A model, with the prompt that its name asked for.
+struct NamedModel {
+  ModelRegistry::Lease model;
+  std::optional<std::string> prompt_name;
+};
+// "minilm", or "minilm:query" for the model's prompt of that name. Empty if there is no such model.
+NamedModel find_model(const EmbedContext& context, const std::string& name);
 // The prompt that the request's prompt, prompt_name or input_type stands for; nullopt: the engine's own.
 Result<std::optional<std::string>> prompt_of(const EmbedRequest& request, const ModelFacts& facts);
 // A single text is a query; a long list is an import.
 Priority priority_of(const EmbedRequest& request, std::string_view header);
 
-// Goes through the pool; `reply` is called once, in a pool thread.
+// Small requests are read in the calling thread and answered in a lane's, larger ones in the pool's; `reply` is called once.
 void embed(const EmbedContext& context, const EmbedRoute& route, IncomingRequest incoming, HttpReply reply);
 
 }  // namespace inlay

@@ -24,6 +24,9 @@ class EmbedService {
 
   // A text that is too long and may not be truncated is kTooLarge, with its number of tokens and the limit.
   virtual Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const = 0;
+  // The two as one input; the longer one is cut first. No prompt is put before them.
+  virtual Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second,
+                                              const TextOptions& options) const = 0;
   virtual Result<TokenizedText> from_ids(std::span<const int64_t> ids) const = 0;
   // The whole text, also beyond the model's limit; kTooLarge beyond 131,072 tokens.
   virtual Result<std::vector<TokenPiece>> pieces(std::string_view text, bool add_special_tokens) const = 0;

@@ -32,6 +32,11 @@ EngineService::EngineService(Engine engine, std::string name, const ServingOptio
     : engine_(std::move(engine)) {
   const ModelSpec& spec = engine_.spec();
   facts_.name = std::move(name);
+  facts_.outputs = engine_.outputs();
+  if (spec.classifier) {
+    facts_.labels = spec.classifier->labels;
+    facts_.probability = spec.classifier->probability;
+  }
   const std::filesystem::path folder =
       options.engine.model.has_filename() ? options.engine.model : options.engine.model.parent_path();
   facts_.id = folder.filename().string();  // Where it lies on this machine is nobody's business.
@@ -62,6 +67,14 @@ Result<TokenizedText> EngineService::tokenize(std::string_view text, const TextO
   if (!counted) return result;
   return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens. Given: {}{}", limit + 1,
               counted->truncated ? "at least " : "", counted->ids.size());
+}
+
+Result<TokenizedText> EngineService::tokenize_pair(std::string_view first, std::string_view second,
+                                                   const TextOptions& options) const {
+  Result<TokenizedText> result = engine_.tokenize_pair(first, second, options);
+  if (result || result.error().code != ErrorCode::kTooLarge) return result;
+  const int limit = std::min(options.max_length.value_or(engine_.max_length()), engine_.max_length());
+  return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens: the pair has more", limit + 1);
 }
 
 Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, bool add_special_tokens) const {

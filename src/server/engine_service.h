@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/scheduler.h"
+#include "server/core_share.h"
 #include "server/embed_service.h"
 
 namespace inlay {
@@ -28,6 +29,8 @@ class EngineService : public EmbedService {
 
   const ModelFacts& facts() const override { return facts_; }
   Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const override;
+  Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second,
+                                      const TextOptions& options) const override;
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const override { return engine_.from_ids(ids); }
   Result<std::vector<TokenPiece>> pieces(std::string_view text, bool add_special_tokens) const override;
   Result<std::string> decode(std::span<const int64_t> ids, bool skip_special_tokens) const override;
@@ -40,8 +43,14 @@ class EngineService : public EmbedService {
   ModelFacts facts_;
 };
 
+// What a model gets of the cores. They outlive it.
+struct CorePart {
+  CoreShare& cores;
+  double weight = 1;
+};
+
 // Loads a model and starts its scheduler.
 Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
-                                                   const SchedulerOptions& limits);
+                                                   const SchedulerOptions& limits, const CorePart& part);
 
 }  // namespace inlay

@@ -11,7 +11,7 @@
 namespace inlay {
 namespace {
 
-constexpr std::array<std::string_view, 5> kDialects = {"openai", "tei", "cohere", "ollama", "kserve"};
+constexpr std::array<std::string_view, kDialects> kDialectNames = {"openai", "tei", "cohere", "ollama", "kserve", "grpc"};
 constexpr std::array<std::string_view, 3> kPriorityNames = {"interactive", "standard", "bulk"};
 
 void write_type(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
@@ -115,9 +115,9 @@ void Distribution::write(std::string& out, std::string_view name) const {
 std::string render_metrics(const Metrics& metrics, const Gauges& gauges, bool te_names) {
   std::string out;
   write_type(out, "inlay_requests_total", "counter", "Embedding requests, by dialect.");
-  write_labelled(out, "inlay_requests_total", "dialect", kDialects, metrics.requests);
+  write_labelled(out, "inlay_requests_total", "dialect", kDialectNames, metrics.requests);
   write_type(out, "inlay_requests_succeeded_total", "counter", "Embedding requests answered with vectors, by dialect.");
-  write_labelled(out, "inlay_requests_succeeded_total", "dialect", kDialects, metrics.successes);
+  write_labelled(out, "inlay_requests_succeeded_total", "dialect", kDialectNames, metrics.successes);
   write_type(out, "inlay_requests_failed_total", "counter", "Requests turned away or failed, by reason.");
   write_labelled(out, "inlay_requests_failed_total", "reason", fault_names(), metrics.failures);
   write_counter(out, "inlay_texts_total", "Texts embedded.", metrics.texts.load(std::memory_order_relaxed));
@@ -130,6 +130,7 @@ std::string render_metrics(const Metrics& metrics, const Gauges& gauges, bool te
   write_labelled(out, "inlay_requests_in_progress", "priority", kPriorityNames, metrics.in_progress);
   write_gauge(out, "inlay_connections", "Open connections.", gauges.connections);
   write_gauge(out, "inlay_ready", "1 while requests are taken.", gauges.ready ? 1 : 0);
+  write_gauge(out, "inlay_resident_bytes", "Memory held.", static_cast<double>(process_memory().resident));
   write_gauge(out, "inlay_peak_resident_bytes", "Most memory held so far.", static_cast<double>(peak_resident_bytes()));
   write_histogram(out, "inlay_request_seconds", "From a whole request to its answer.", metrics.request_seconds);
   write_histogram(out, "inlay_tokenize_seconds", "Reading and tokenising a request.", metrics.tokenize_seconds);

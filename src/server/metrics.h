@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/scheduler_metrics.h"
 #include "server/api/failure.h"
@@ -35,8 +36,8 @@ class Distribution {
 
 struct Metrics {
   // By dialect: requests that came to an embedding route, and those answered with vectors.
-  std::array<std::atomic<uint64_t>, 5> requests{};
-  std::array<std::atomic<uint64_t>, 5> successes{};
+  std::array<std::atomic<uint64_t>, kDialects> requests{};
+  std::array<std::atomic<uint64_t>, kDialects> successes{};
   std::array<std::atomic<uint64_t>, kFaults> failures{};
   std::atomic<uint64_t> texts = 0;
   std::atomic<uint64_t> tokens = 0;
@@ -58,9 +59,13 @@ struct Gauges {
   bool ready = true;
 };
 
-// Appends what the scheduler of one model counts, labelled with the model's name. A metric's type may be told only once,
-// with the first model.
-void write_scheduler_metrics(std::string& out, std::string_view model, const SchedulerMetrics& metrics, bool with_types);
+// What the scheduler of a model counts.
+struct ModelFigures {
+  std::string model;
+  SchedulerMetrics metrics;
+};
+// Appends the schedulers' figures, labelled with the models' names.
+void write_scheduler_metrics(std::string& out, const std::vector<ModelFigures>& models);
 
 // Prometheus text. `te_names` adds the same figures under the names of text-embeddings-inference.
 std::string render_metrics(const Metrics& metrics, const Gauges& gauges, bool te_names);

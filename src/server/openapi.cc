@@ -19,7 +19,7 @@ constexpr std::string_view kInput =
     R"({"oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}},{"type":"array","items":{"type":"integer"}},{"type":"array","items":{"type":"array","items":{"type":"integer"}}}]})";
 constexpr std::string_view kTexts = R"({"oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]})";
 
-constexpr std::array<Route, 23> kRoutes = {{
+constexpr std::array<Route, 47> kRoutes = {{
     {"/v1/embeddings", "post", "OpenAI: embeddings",
      R"({"type":"object","required":["input"],"properties":{"input":$INPUT,"model":{"type":"string"},"encoding_format":{"enum":["float","base64"]},"dimensions":{"type":"integer"},"user":{"type":"string"},"prompt_name":{"type":"string"},"prompt":{"type":"string"},"input_type":{"type":"string"},"normalize":{"type":"boolean"},"truncate":{"type":"boolean"},"truncate_prompt_tokens":{"type":"integer"},"priority":{"oneOf":[{"type":"integer"},{"enum":["interactive","standard","bulk"]}]},"timeout":{"type":"number"}}})"},
     {"/v1/models", "get", "OpenAI: models", ""},
@@ -52,6 +52,31 @@ constexpr std::array<Route, 23> kRoutes = {{
     {"/health", "get", "Liveness: 200 while the process answers", ""},
     {"/ready", "get", "Readiness: 503 while it shuts down", ""},
     {"/metrics", "get", "Figures for Prometheus", ""},
+    {"/", "get", "The page: plots and a playground", ""},
+    {"/", "post", "As /embed", R"({"type":"object"})"},
+    {"/invocations", "post", "As /embed", R"({"type":"object"})"},
+    {"/embeddings", "post", "As /v1/embeddings", R"({"type":"object"})"},
+    {"/embed_all", "post", "TEI: a vector for each token", R"({"type":"object"})"},
+    {"/embed_sparse", "post", "TEI: weights of words; needs a SPLADE model", R"({"type":"object"})"},
+    {"/classify", "post", "Classes; needs a classifier model", R"({"type":"object"})"},
+    {"/reranking", "post", "As /rerank", R"({"type":"object"})"},
+    {"/v1/reranking", "post", "As /v1/rerank", R"({"type":"object"})"},
+    {"/score", "post", "Scores of pairs; needs a re-ranker model", R"({"type":"object"})"},
+    {"/v1/score", "post", "As /score", R"({"type":"object"})"},
+    {"/api/tags", "get", "Ollama: models", ""},
+    {"/api/version", "get", "Ollama: the version", ""},
+    {"/v2/models/{model}/ready", "get", "KServe: readiness of a model", ""},
+    {"/ping", "get", "As /health", ""},
+    {"/v1/health", "get", "As /health", ""},
+    {"/openapi.json", "get", "This document", ""},
+    {"/api-doc/openapi.json", "get", "This document", ""},
+    {"/admin/models", "get", "Models that are loaded; needs an admin key", ""},
+    {"/admin/models/{model}/load", "post", "Loads a model; needs an admin key",
+     R"({"type":"object","properties":{"model":{"type":"string","description":"folder; empty: where a model of this name came from before"},"weight":{"type":"number"}}})"},
+    {"/admin/models/{model}/unload", "post", "Unloads a model; needs an admin key", R"({"type":"object"})"},
+    {"/v2/repository/index", "post", "KServe: models; needs an admin key", R"({"type":"object"})"},
+    {"/v2/repository/models/{model}/load", "post", "As /admin/models/{model}/load", R"({"type":"object"})"},
+    {"/v2/repository/models/{model}/unload", "post", "As /admin/models/{model}/unload", R"({"type":"object"})"},
 }};
 
 std::string filled(std::string_view schema) {
@@ -64,8 +89,8 @@ std::string filled(std::string_view schema) {
   return text;
 }
 
-void write_route(JsonWriter& json, const Route& route) {
-  json.key(route.path).begin_object().key(route.method).begin_object().key("summary").value(route.summary);
+void write_method(JsonWriter& json, const Route& route) {
+  json.key(route.method).begin_object().key("summary").value(route.summary);
   if (route.path.find("{model}") != std::string_view::npos) {
     json.key("parameters").raw(R"([{"name":"model","in":"path","required":true,"schema":{"type":"string"}}])");
   }
@@ -75,7 +100,17 @@ void write_route(JsonWriter& json, const Route& route) {
   }
   json.key("responses")
       .raw(R"({"200":{"description":"done"},"default":{"description":"an error in the words of the dialect"}})");
-  json.end_object().end_object();
+  json.end_object();
+}
+
+// A path may have two methods, which stand one after the other in the table.
+void write_paths(JsonWriter& json) {
+  for (size_t i = 0; i < kRoutes.size();) {
+    const std::string_view path = kRoutes[i].path;
+    json.key(path).begin_object();
+    for (; i < kRoutes.size() && kRoutes[i].path == path; ++i) write_method(json, kRoutes[i]);
+    json.end_object();
+  }
 }
 
 }  // namespace
@@ -86,7 +121,7 @@ std::string openapi_document() {
   json.key("title").value("Inlay").key("version").value(INLAY_VERSION).end_object();
   json.key("components").raw(R"({"securitySchemes":{"key":{"type":"http","scheme":"bearer"}}})");
   json.key("security").raw(R"([{},{"key":[]}])").key("paths").begin_object();
-  for (const Route& route : kRoutes) write_route(json, route);
+  write_paths(json);
   json.end_object().end_object();
   return json.take();
 }

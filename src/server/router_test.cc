@@ -185,12 +185,39 @@ TEST(Router, KnowsItsModels) {
 
 TEST(Router, SaysWhatTheModelCannotDoInTheWordsOfTheDialect) {
   RouterUnderTest router;
-  EXPECT_EQ(router.post("/rerank", "{}").body, R"({"error":"model is not a re-ranker model","error_type":"Backend"})");
-  EXPECT_EQ(router.post("/rerank", "{}").status, 424);
-  EXPECT_EQ(router.post("/v2/rerank", "{}").body, R"({"message":"model is not a re-ranker model"})");
-  EXPECT_THAT(router.post("/v1/rerank", "{}").body, HasSubstr(R"({"error":{"message":"model is not a re-ranker model")"));
-  EXPECT_THAT(router.post("/predict", "{}").body, HasSubstr("model is not a classifier model"));
-  EXPECT_THAT(router.post("/embed_sparse", "{}").body, HasSubstr("SPLADE"));
+  const std::string tei = R"({"query":"q","texts":["a"]})";
+  const std::string documents = R"({"query":"q","documents":["a"]})";
+  EXPECT_EQ(router.post("/rerank", tei).body, R"({"error":"model is not a re-ranker model","error_type":"Backend"})");
+  EXPECT_EQ(router.post("/rerank", tei).status, 424);
+  EXPECT_EQ(router.post("/v2/rerank", documents).body, R"({"message":"model is not a re-ranker model"})");
+  EXPECT_EQ(router.post("/v2/rerank", documents).status, 400);
+  EXPECT_THAT(router.post("/v1/rerank", documents).body, HasSubstr(R"({"error":{"message":"model is not a re-ranker model")"));
+  EXPECT_THAT(router.post("/predict", R"({"inputs":"a"})").body, HasSubstr("model is not a classifier model"));
+  EXPECT_THAT(router.post("/embed_sparse", R"({"inputs":"a"})").body, HasSubstr("SPLADE"));
+  router.fake().facts().outputs = {OutputKind::kScores};
+  EXPECT_EQ(router.post("/embed", R"({"inputs":"a"})").status, 424);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"a"})").status, 400);
+}
+
+TEST(Router, ModelsOfOtherKindsAnswerTheirRoutes) {
+  RouterUnderTest router;
+  ModelFacts& facts = router.fake().facts();
+  facts.outputs = {OutputKind::kScores};
+  facts.labels = {"LABEL_0"};
+  // The fake's score is the number of ids: two special ones, the query's, the document's.
+  const std::string body = R"({"query":"q","texts":["a","a b c"],"raw_scores":true})";
+  const std::string ranks = R"([{"index":1,"score":6},{"index":0,"score":4}])";
+  EXPECT_EQ(router.post("/rerank", body).body, ranks);
+  EXPECT_EQ(router.post("/", body).body, ranks);
+  EXPECT_THAT(router.post("/predict", R"({"inputs":"a","raw_scores":true})").body, HasSubstr(R"("score":3,"label":"LABEL_0")"));
+  EXPECT_THAT(router.get("/info").body, HasSubstr(R"("model_type":{"reranker":{"id2label":{"0":"LABEL_0"})"));
+  facts.labels = {"no", "yes"};
+  EXPECT_EQ(router.post("/rerank", body).status, 424);
+  facts.outputs = {OutputKind::kSparse, OutputKind::kTokens};
+  EXPECT_EQ(router.post("/embed_sparse", R"({"inputs":"a"})").body, R"([[{"index":7,"value":3}]])");
+  EXPECT_EQ(router.post("/embed_all", R"({"inputs":"a"})").body, "[[[3]]]");
+  EXPECT_EQ(router.post("/", R"({"inputs":"a"})").body, R"([[{"index":7,"value":3}]])");
+  EXPECT_THAT(router.get("/info").body, HasSubstr(R"({"embedding":{"pooling":"splade"}})"));
 }
 
 TEST(Router, AnswersUnknownRoutesAndMethods) {
@@ -262,11 +289,78 @@ TEST(Router, CorsIsOffUnlessSet) {
 
 TEST(Router, ServesDocumentsThatAreValidJson) {
   RouterUnderTest router;
-  for (const char* path : {"/openapi.json", "/info", "/v1/models", "/api/tags", "/v2", "/v2/models/fake", "/health"}) {
+  for (const char* path :
+       {"/openapi.json", "/info", "/v1/models", "/api/tags", "/api/version", "/v2", "/v2/models/fake", "/health"}) {
     const HttpResponse response = router.get(path);
     EXPECT_EQ(response.status, 200) << path;
     EXPECT_TRUE(JsonDocument::parse(response.body, path)) << path;
   }
+}
+
+TEST(Router, EveryRouteStandsInTheOpenApiDocumentAndNoOther) {
+  RouterUnderTest router;
+  const Result<JsonDocument> document = JsonDocument::parse(router.get("/openapi.json").body, "openapi");
+  const Result<std::vector<std::pair<std::string_view, Json>>> paths = document->root().get("paths")->members();
+  std::vector<std::string> described;
+  for (const auto& [path, methods] : *paths) {
+    const Result<std::vector<std::pair<std::string_view, Json>>> members = methods.members();
+    for (const auto& [method, what] : *members) described.push_back(fmt::format("{} {}", method, path));
+  }
+  const std::vector<std::string> routes = router.routes();
+  EXPECT_THAT(described, testing::UnorderedElementsAreArray(routes));
+}
+
+TEST(Router, ServesThePage) {
+  RouterUnderTest router;
+  const HttpResponse page = router.get("/");
+  EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(page.body, HasSubstr("<title>Inlay</title>"));
+  for (const char* path : {"/web/app.js", "/web/style.css", "/web/icon.svg"}) EXPECT_EQ(router.get(path).status, 200) << path;
+  EXPECT_EQ(router.get("/web/../app.js").status, 404);
+}
+
+TEST(Router, AnAliasIsAModelWithAPrompt) {
+  RouterUnderTest router;
+  const auto ids = [&](const std::string& fields) {
+    const HttpResponse response = router.post("/v1/embeddings", R"({"input":"hi",)" + fields + "}");
+    return response.status == 200 ? static_cast<int>(router.fake().last().texts[0].ids.size()) : -response.status;
+  };
+  EXPECT_EQ(ids(R"("model":"fake")"), 3);
+  EXPECT_EQ(ids(R"("model":"fake:query")"), 4);
+  EXPECT_EQ(ids(R"("model":"fake:query","prompt":"one two three ")"), 6);
+  EXPECT_EQ(ids(R"("model":"fake:nothing")"), -404);
+  EXPECT_EQ(ids(R"("model":":query")"), -404);
+}
+
+TEST(Router, ModelsComeAndGoForWhoHasTheAdminKey) {
+  RouterOptions options;
+  ASSERT_TRUE(options.admin_keys.add("admins:the-admin-key"));
+  RouterUnderTest router(options);
+  const HttpHeaders key = {{"authorization", "Bearer the-admin-key"}};
+  EXPECT_EQ(router.get("/admin/models").status, 401);
+  EXPECT_EQ(router.post("/admin/models/second/load", "{}").status, 401);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"second"})").status, 404);
+  EXPECT_EQ(router.post("/admin/models/second/load", R"({"model":"/some/folder"})", key).status, 200);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"second"})").status, 200);
+  EXPECT_THAT(router.get("/admin/models", key).body, AllOf(HasSubstr(R"("id":"fake")"), HasSubstr(R"("id":"second")")));
+  EXPECT_THAT(router.get("/metrics").body, HasSubstr(R"(inlay_queue_requests{model="second",priority="bulk"} 3)"));
+  EXPECT_EQ(router.post("/admin/models/second/load", "{}", key).status, 400);  // The name is taken.
+  EXPECT_EQ(router.post("/admin/models/third/load", R"({"model":"/missing"})", key).status, 400);
+  EXPECT_EQ(router.post("/admin/models/third/load", R"({"weight":0})", key).status, 400);
+  EXPECT_EQ(router.post("/v2/repository/models/second/unload", "", key).status, 200);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi","model":"second"})").status, 404);
+  EXPECT_EQ(router.post("/admin/models/second/unload", "", key).status, 404);
+  EXPECT_EQ(router.post("/admin/models/fake/unload", "", key).status, 200);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi"})").status, 404);
+  EXPECT_EQ(router.get("/info").status, 404);
+  EXPECT_EQ(router.get("/metrics").status, 200);
+}
+
+TEST(Router, ModelsStayWhereThereIsNoAdminKey) {
+  RouterUnderTest router;
+  EXPECT_EQ(router.post("/admin/models/second/load", "{}").status, 403);
+  EXPECT_EQ(router.post("/v2/repository/models/fake/unload", "").status, 403);
+  EXPECT_EQ(router.post("/v1/embeddings", R"({"input":"hi"})").status, 200);
 }
 
 TEST(Router, CountsWhatItDoes) {

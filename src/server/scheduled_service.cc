@@ -1,3 +1,4 @@
+#include "engine/batch_runner.h"
 #include "engine/scheduler.h"
 #include "server/engine_service.h"
 
@@ -6,8 +7,10 @@ namespace {
 
 class ScheduledService final : public EngineService {
  public:
-  ScheduledService(Engine loaded, std::string name, const ServingOptions& options, const SchedulerOptions& limits)
-      : EngineService(std::move(loaded), std::move(name), options, limits), scheduler_(engine(), limits) {}
+  ScheduledService(Engine loaded, std::string name, const ServingOptions& options, const SchedulerOptions& limits,
+                   const CorePart& part)
+      : EngineService(std::move(loaded), std::move(name), options, limits),
+        scheduler_(part.cores.share(make_engine_runner(engine()), part.weight), limits) {}
 
   std::optional<Overload> submit(WorkRequest request, std::function<void(WorkResult)> done) override {
     return scheduler_.submit(std::move(request), std::move(done));
@@ -22,10 +25,10 @@ class ScheduledService final : public EngineService {
 }  // namespace
 
 Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
-                                                   const SchedulerOptions& limits) {
+                                                   const SchedulerOptions& limits, const CorePart& part) {
   const ServingOptions serving = TRY(options_for_serving(options));
   Engine engine = TRY(Engine::load(serving.engine));
-  return std::unique_ptr<EmbedService>(std::make_unique<ScheduledService>(std::move(engine), name, serving, limits));
+  return std::unique_ptr<EmbedService>(std::make_unique<ScheduledService>(std::move(engine), name, serving, limits, part));
 }
 
 }  // namespace inlay

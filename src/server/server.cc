@@ -5,25 +5,28 @@
 namespace inlay {
 
 struct Server::Impl {
-  Impl(ServerOptions given, ServedModels served) : options(std::move(given)), models(std::move(served)) {}
+  explicit Impl(ServerOptions given) : options(std::move(given)) {}
 
   ServerOptions options;
-  ServedModels models;
+  ModelRegistry models;
   Metrics metrics;
   // Replies go to connections of `http`, so whatever may still reply (the pool, the models' lanes) ends before it: run() sees
   // to it.
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<WorkPool> pool = std::make_unique<WorkPool>(options.workers);
   EmbedContext context{models, options.policy, *pool, metrics};
-  Router router{options.router, context, [this] { return gauges(); }};
+  Router router{options.router, context, [this] { return gauges(); }, options.load};
+
+  DoorContext door_context{context, options.router.keys, [this] { return gauges(); }};
+  std::vector<std::unique_ptr<Door>> doors;
 
   Gauges gauges() const { return {http->connections(), !http->draining()}; }
 
-  // Answers what is under way. Models drain first, since their answers pass through the pool.
+  // Answers what is under way. Models drain before the pool ends, since their answers pass through the pool.
   void stop() {
-    for (const std::unique_ptr<EmbedService>& model : models) {
-      while (!model->drain(std::chrono::seconds(10))) spdlog::warn("{}: still computing", model->facts().name);
-    }
+    for (const std::unique_ptr<Door>& door : doors) door->close(options.http.drain_timeout);
+    router.stop();
+    models.drain();
     pool.reset();
     models.clear();
   }
@@ -37,22 +40,24 @@ Server::~Server() {
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, ServedModels models) {
   if (models.empty()) return fail(ErrorCode::kInvalidArgument, "no model to serve");
-  for (size_t i = 1; i < models.size(); ++i) {
-    for (size_t k = 0; k < i; ++k) {
-      const std::string& name = models[i]->facts().name;
-      if (name == models[k]->facts().name) return fail(ErrorCode::kInvalidArgument, "two models are called '{}'", name);
-    }
-  }
-  std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(options), std::move(models));
+  std::unique_ptr<Impl> impl = std::make_unique<Impl>(std::move(options));
+  for (std::unique_ptr<EmbedService>& model : models) TRY_VOID(impl->models.add(std::move(model)));
   Router& router = impl->router;
   impl->http = TRY(HttpServer::listen(
       impl->options.http,
       [&router](HttpRequest request, HttpReply reply) { router.handle(std::move(request), std::move(reply)); },
       [&router](int status, std::string_view message, std::string_view path) { return router.refuse(status, message, path); }));
+  for (const DoorMaker& open : impl->options.doors) impl->doors.push_back(TRY(open(impl->door_context)));
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
 int Server::port() const { return impl_->http->port(); }
+
+std::vector<int> Server::door_ports() const {
+  std::vector<int> ports;
+  for (const std::unique_ptr<Door>& door : impl_->doors) ports.push_back(door->port());
+  return ports;
+}
 
 int Server::run() {
   const int cut = impl_->http->run();

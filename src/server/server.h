@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "server/embed_flow.h"
+#include "server/door.h"
 #include "server/http/http_server.h"
 #include "server/router.h"
 
@@ -14,8 +14,13 @@ struct ServerOptions {
   HttpOptions http;
   RouterOptions router;
   EmbedPolicy policy;
-  int workers = 2;  // threads that read requests, tokenise and render
+  std::vector<DoorMaker> doors;  // besides HTTP
+  int workers = 2;               // threads that read requests, tokenise and render
+  ModelLoader load;              // for models that come while the server runs; null: none may
 };
+
+// The models that a server begins with. The first answers requests that name none.
+using ServedModels = std::vector<std::unique_ptr<EmbedService>>;
 
 class Server {
  public:
@@ -24,6 +29,8 @@ class Server {
   ~Server();
 
   int port() const;
+  // Of the doors, in their order.
+  std::vector<int> door_ports() const;
   // Serves until a signal or drain(). Returns the number of connections that had to be cut off.
   int run();
   // Any thread.

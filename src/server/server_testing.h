@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "server/router.h"
 
@@ -46,6 +47,11 @@ class FakeService final : public EmbedService {
     return result;
   }
 
+  Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second,
+                                      const TextOptions& options) const override {
+    return tokenize(std::string(first) + " " + std::string(second), options);
+  }
+
   Result<TokenizedText> from_ids(std::span<const int64_t> ids) const override {
     TokenizedText result;
     for (const int64_t id : ids) {
@@ -72,10 +78,13 @@ class FakeService final : public EmbedService {
     for (const TokenizedText& text : request.texts) {
       if (text.ids.size() > 1 && text.ids[1] == failing_id_) {
         result.vectors.push_back(fail(ErrorCode::kInternal, "the vector is not finite (NaN or infinity)"));
+      } else if (!text.outputs.has(OutputKind::kVector)) {
+        result.vectors.push_back(std::vector<float>());
       } else {
         result.vectors.push_back(std::vector<float>{3, 4, 12, static_cast<float>(text.ids.size())});
       }
     }
+    for (const TextOutput& output : outputs_of(request.texts)) result.outputs.push_back(output);
     done(std::move(result));
     return std::nullopt;
   }
@@ -87,6 +96,18 @@ class FakeService final : public EmbedService {
     return metrics;
   }
   bool drain(std::chrono::milliseconds) override { return true; }
+
+  // Scores are numbers of ids, and so on.
+  static std::vector<TextOutput> outputs_of(const std::vector<TokenizedText>& texts) {
+    std::vector<TextOutput> outputs(texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const float ids = static_cast<float>(texts[i].ids.size());
+      if (texts[i].outputs.has(OutputKind::kScores)) outputs[i].scores = {ids};
+      if (texts[i].outputs.has(OutputKind::kSparse)) outputs[i].sparse = {{7, ids}};
+      if (texts[i].outputs.has(OutputKind::kTokens)) outputs[i].tokens = {1, {101}, {ids}};
+    }
+    return outputs;
+  }
 
   void overload() { overloaded_ = true; }
   void fail_on(int32_t id) { failing_id_ = id; }
@@ -107,9 +128,17 @@ class FakeService final : public EmbedService {
 class RouterUnderTest {
  public:
   explicit RouterUnderTest(RouterOptions options = {}, EmbedPolicy policy = {})
-      : options_(std::move(options)), policy_(policy), models_(fakes()), router_(options_, context_, [] { return Gauges{}; }) {}
+      : options_(std::move(options)),
+        policy_(policy),
+        router_(
+            options_, context_, [] { return Gauges{}; }, [](const LoadRequest& request) { return load(request); }) {
+    std::unique_ptr<FakeService> fake = std::make_unique<FakeService>();
+    fake_ = fake.get();
+    const Result<> added = models_.add(std::move(fake));
+    INLAY_CHECK(added.has_value(), "the first model's name is free");
+  }
 
-  FakeService& fake() { return static_cast<FakeService&>(*models_.front()); }
+  FakeService& fake() { return *fake_; }
   Metrics& metrics() { return metrics_; }
   EmbedPolicy& policy() { return policy_; }
 
@@ -132,18 +161,21 @@ class RouterUnderTest {
     request.headers = std::move(headers);
     return ask(std::move(request));
   }
+  std::vector<std::string> routes() const { return router_.routes(); }
   HttpResponse refuse(int status, std::string_view path) { return router_.refuse(status, "no", path); }
 
  private:
-  static ServedModels fakes() {
-    ServedModels models;
-    models.push_back(std::make_unique<FakeService>());
-    return models;
+  static Result<std::unique_ptr<EmbedService>> load(const LoadRequest& request) {
+    if (request.folder == "/missing") return fail(ErrorCode::kNotFound, "/missing: no such folder");
+    std::unique_ptr<FakeService> fake = std::make_unique<FakeService>();
+    fake->facts().name = request.name;
+    return std::unique_ptr<EmbedService>(std::move(fake));
   }
 
   RouterOptions options_;
   EmbedPolicy policy_;
-  ServedModels models_;
+  ModelRegistry models_;
+  FakeService* fake_ = nullptr;
   Metrics metrics_;
   WorkPool pool_{2};
   EmbedContext context_{models_, policy_, pool_, metrics_};

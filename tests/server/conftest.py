@@ -14,9 +14,10 @@ STARTUP_SECONDS = 60
 class Server:
     """A running server. `post` and `get` give the status, the headers and the body, read as JSON where it is."""
 
-    def __init__(self, process, port):
+    def __init__(self, process, port, grpc_port):
         self.process = process
         self.port = port
+        self.grpc_port = grpc_port
         self.url = f"http://127.0.0.1:{port}"
 
     def request(self, path, body=None, headers=None, method=None):
@@ -66,7 +67,8 @@ def start(binary, model, *flags):
     for line in process.stderr:
         found = re.search(r" on https?://[^ ]*:(\d+)", line)
         if found:
-            return Server(process, int(found.group(1)))
+            grpc = re.search(r" grpc://[^ ]*:(\d+)", line)
+            return Server(process, int(found.group(1)), int(grpc.group(1)) if grpc else None)
     raise AssertionError(f"{' '.join(command)} ended with {process.wait()}")
 
 
@@ -78,11 +80,11 @@ def stop(server):
 
 @pytest.fixture
 def serve(inlay_binary, golden):
-    """serve(model, flags...): a server of its own for a test. `model` is a golden folder's name or a path."""
+    """serve(model, flags...): a server of its own for a test. `model` is a golden folder's name, NAME=PATH or a path."""
     running = []
 
     def run(model, *flags):
-        folder = golden / model / "model" if isinstance(model, str) else model
+        folder = golden / model / "model" if isinstance(model, str) and "=" not in model else model
         running.append(start(inlay_binary, folder, *flags))
         return running[-1]
 

@@ -42,7 +42,9 @@ def test_case_h19_limit_of_the_model_not_of_the_tokenizer_file(server):
     assert status == 200 and body["usage"]["prompt_tokens"] == 3 + 42
 
 
-def test_case_h20_one_word_always_gives_the_same_vector(server):
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_case_h20_one_word_always_gives_the_same_vector(serve, dtype):
+    server = serve("bert-tiny", "--dtype", dtype)
     wanted = server.embed("hello")
     long_text = "the cats sat on the mat " * 20
 

@@ -11,13 +11,13 @@
 
 namespace inlay {
 
-inline Result<EmbedCall> parse_with(Result<EmbedCall> (*parse)(const Json&), std::string_view body) {
+inline Result<DialectCall> parse_with(Result<DialectCall> (*parse)(const Json&), std::string_view body) {
   const JsonDocument document = TRY(JsonDocument::parse(body, "body"));
   return parse(document.root());
 }
 
 // The status that a dialect gives to the error of a body; 200 if it was read.
-inline int status_of(Dialect dialect, const Result<EmbedCall>& call) {
+inline int status_of(Dialect dialect, const Result<DialectCall>& call) {
   return call ? 200 : failure_status(dialect, failure_of(call.error()).fault);
 }
 

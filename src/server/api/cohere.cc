@@ -4,6 +4,7 @@
 #include "base/json_writer.h"
 #include "server/api/dialects.h"
 #include "server/api/fields.h"
+#include "server/api/number_type.h"
 #include "server/api/vectors.h"
 
 namespace inlay {
@@ -11,21 +12,13 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kTypes = {"float", "int8", "uint8", "binary", "ubinary", "base64"};
 
-bool packs_bits(std::string_view type) { return type == "binary" || type == "ubinary"; }
-
-std::vector<int> to_integers(std::string_view type, std::span<const float> vector) {
-  if (type == "int8") return to_int8(vector);
-  if (type == "uint8") return to_uint8(vector);
-  return type == "binary" ? to_binary(vector) : to_ubinary(vector);
-}
+bool is_bits(std::string_view type) { return type == "binary" || type == "ubinary"; }
 
 void write_vector(JsonWriter& json, std::string_view type, const std::vector<float>& vector) {
-  if (type == "float")
-    write_numbers(json, vector);
-  else if (type == "base64")
+  if (type == "base64")
     json.value(base64(float_bytes(vector)));
   else
-    write_numbers(json, to_integers(type, vector));
+    write_numbers(json, number_type_from_name(type).value_or(NumberType::kFloat32), vector);
 }
 
 HttpResponse render(const EmbedAnswer& answer, const std::vector<std::string_view>& types,
@@ -104,8 +97,8 @@ Result<> read_cohere_truncate(const Json& body, EmbedRequest& request) {
 
 }  // namespace
 
-Result<EmbedCall> parse_cohere(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_cohere(const Json& body) {
+  DialectCall call;
   call.request.inputs = TRY(read_cohere_inputs(body));
   TRY_VOID(read_common(body, call.request));
   TRY_VOID(read_cohere_truncate(body, call.request));
@@ -116,7 +109,7 @@ Result<EmbedCall> parse_cohere(const Json& body) {
   const std::optional<int64_t> dimensions = TRY(optional_int(body, "output_dimension"));
   if (dimensions) call.request.dimensions = dimensions;
   std::vector<std::string_view> types = TRY(read_types(body));
-  if (std::any_of(types.begin(), types.end(), packs_bits)) call.request.dimensions_multiple_of = 8;
+  if (std::any_of(types.begin(), types.end(), is_bits)) call.request.dimensions_multiple_of = 8;
   std::vector<std::string> texts;
   for (const EmbedInput& input : call.request.inputs) texts.push_back(input.text);
   call.render = [types = std::move(types), texts = std::move(texts)](const EmbedAnswer& answer) {

@@ -9,11 +9,11 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Result<EmbedCall> cohere(std::string_view body) { return parse_with(parse_cohere, body); }
-Result<EmbedCall> ollama(std::string_view body) { return parse_with(parse_ollama_embed, body); }
+Result<DialectCall> cohere(std::string_view body) { return parse_with(parse_cohere, body); }
+Result<DialectCall> ollama(std::string_view body) { return parse_with(parse_ollama_embed, body); }
 
 TEST(Cohere, ReadsEveryField) {
-  const Result<EmbedCall> call = cohere(
+  const Result<DialectCall> call = cohere(
       R"({"model":"m","input_type":"search_query","texts":["a","b"],"max_tokens":9,"output_dimension":16,"truncate":"START",
           "embedding_types":["binary"],"priority":0})");
   ASSERT_TRUE(call) << call.error().message;
@@ -30,7 +30,7 @@ TEST(Cohere, ReadsEveryField) {
 }
 
 TEST(Cohere, ReadsTextsOutOfInputs) {
-  const Result<EmbedCall> call = cohere(
+  const Result<DialectCall> call = cohere(
       R"({"model":"m","input_type":"search_document","inputs":[{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]})");
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->request.inputs[0].text, "ab");
@@ -51,18 +51,18 @@ TEST(Cohere, RefusesWithStatus400) {
 }
 
 TEST(Cohere, AnswersEveryTypeThatWasAskedForAndNoOther) {
-  const Result<EmbedCall> call = cohere(
+  const Result<DialectCall> call = cohere(
       R"({"model":"m","input_type":"search_query","texts":["a"],"embedding_types":["float","int8","uint8","binary","ubinary","base64"]})");
   const EmbedAnswer answer = answer_of({{1, -1, 0, 0.5F, -1, -1, -1, 1}}, 3);
   EXPECT_EQ(
       call->render(answer).body,
       R"({"response_type":"embeddings_by_type","id":"embd-id-1","embeddings":{"float":[[1,-1,0,0.5,-1,-1,-1,1]],"int8":[[127,-127,0,64,-127,-127,-127,127]],"uint8":[[255,1,128,192,1,1,1,255]],"binary":[[17]],"ubinary":[[145]],"base64":["AACAPwAAgL8AAAAAAAAAPwAAgL8AAIC/AACAvwAAgD8="]},"texts":["a"],"meta":{"api_version":{"version":"2"},"billed_units":{"input_tokens":3}}})");
-  const Result<EmbedCall> plain = cohere(R"({"model":"m","input_type":"search_query","texts":["a"]})");
+  const Result<DialectCall> plain = cohere(R"({"model":"m","input_type":"search_query","texts":["a"]})");
   EXPECT_THAT(plain->render(answer).body, HasSubstr(R"("embeddings":{"float":[[1,-1,0,0.5,-1,-1,-1,1]]})"));
 }
 
 TEST(Ollama, ReadsEveryField) {
-  const Result<EmbedCall> call =
+  const Result<DialectCall> call =
       ollama(R"({"model":"m:latest","input":["a","b"],"truncate":false,"dimensions":3,"keep_alive":"5m","options":{}})");
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->request.model, "m");
@@ -75,7 +75,7 @@ TEST(Ollama, ReadsEveryField) {
 TEST(Ollama, NoInputIsNoVectors) {
   for (const char* body :
        {R"({"model":"m"})", R"({"model":"m","input":""})", R"({"model":"m","input":[]})", R"({"model":"m","input":null})"}) {
-    const Result<EmbedCall> call = ollama(body);
+    const Result<DialectCall> call = ollama(body);
     ASSERT_TRUE(call) << body;
     EXPECT_THAT(call->request.inputs, IsEmpty()) << body;
     EXPECT_THAT(call->render(answer_of({}, 0)).body, HasSubstr(R"("embeddings":[])"));
@@ -95,7 +95,7 @@ TEST(Ollama, AnswersWithNanoseconds) {
 }
 
 TEST(Ollama, TheOlderRouteAnswersOneVector) {
-  const Result<EmbedCall> call = parse_with(parse_ollama_embeddings, R"({"model":"m","prompt":"a"})");
+  const Result<DialectCall> call = parse_with(parse_ollama_embeddings, R"({"model":"m","prompt":"a"})");
   EXPECT_EQ(call->request.inputs[0].text, "a");
   EXPECT_EQ(call->render(stub_answer()).body, R"({"embedding":[1,-2.5,0,0.15625]})");
   EXPECT_EQ(parse_with(parse_ollama_embeddings, R"({"model":"m"})")->render(answer_of({}, 0)).body, R"({"embedding":[]})");

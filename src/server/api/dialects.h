@@ -9,19 +9,19 @@
 namespace inlay {
 
 // POST /v1/embeddings, /embeddings
-Result<EmbedCall> parse_openai(const Json& body);
+Result<DialectCall> parse_openai(const Json& body);
 // POST /embed
-Result<EmbedCall> parse_tei_embed(const Json& body);
+Result<DialectCall> parse_tei_embed(const Json& body);
 // POST /similarity
-Result<EmbedCall> parse_tei_similarity(const Json& body);
+Result<DialectCall> parse_tei_similarity(const Json& body);
 // POST /v2/embed
-Result<EmbedCall> parse_cohere(const Json& body);
+Result<DialectCall> parse_cohere(const Json& body);
 // POST /api/embed. No input at all is a call without inputs, which Ollama answers with no vectors.
-Result<EmbedCall> parse_ollama_embed(const Json& body);
+Result<DialectCall> parse_ollama_embed(const Json& body);
 // POST /api/embeddings
-Result<EmbedCall> parse_ollama_embeddings(const Json& body);
+Result<DialectCall> parse_ollama_embeddings(const Json& body);
 // POST /v2/models/{model}[/versions/{version}]/infer, binary tensors included.
-Result<EmbedCall> parse_kserve(const HttpRequest& request, std::string_view model);
+Result<DialectCall> parse_kserve(const HttpRequest& request, std::string_view model);
 
 // Answers that need no vectors.
 HttpResponse render_openai_models(const std::vector<ModelFacts>& models);
@@ -30,6 +30,8 @@ HttpResponse render_tei_info(const ModelFacts& model);
 HttpResponse render_kserve_server();
 HttpResponse render_kserve_model(const ModelFacts& model);
 HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models);
+HttpResponse render_ollama_version();
+HttpResponse render_kserve_index(const std::vector<ModelFacts>& models);
 
 // x-compute-*, x-*-time: milliseconds, as TEI writes them.
 void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response);

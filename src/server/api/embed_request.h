@@ -10,19 +10,24 @@
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "model/model_spec.h"
+#include "model/output.h"
 #include "server/http/http.h"
 
 namespace inlay {
 
-// A text, or the ids of one, which are used as they are: no prompt, no special tokens, no truncation.
+// A text, a pair of texts, or the ids of a text, which are used as they are: no prompt, no special tokens, no truncation.
 struct EmbedInput {
   std::string text;
   std::vector<int64_t> ids;
   bool is_ids = false;
+  std::optional<std::string> second = {};  // of a pair
 };
 
 struct EmbedRequest {
   std::string model;  // empty: the server's first
+  OutputKind output = OutputKind::kVector;
+  bool ranks = false;  // of scores, one a text is wanted, which only re-rankers have
   std::vector<EmbedInput> inputs;
   std::optional<bool> truncate;                 // nullopt: as the server is set; false: a text that is too long is an error
   std::optional<TruncationSide> truncate_side;  // nullopt: as the server is set
@@ -38,6 +43,8 @@ struct EmbedRequest {
   std::optional<std::chrono::microseconds> timeout;
 };
 
+struct ModelFacts;
+
 struct EmbedTimes {
   std::chrono::nanoseconds tokenize{0};
   std::chrono::nanoseconds queue{0};
@@ -50,7 +57,9 @@ struct EmbedAnswer {
   std::string id;  // of the request
   std::string model;
   std::vector<std::vector<float>> vectors;
-  std::vector<int> tokens;  // as the model saw them: special tokens included, after truncation
+  std::vector<TextOutput> outputs = {};  // instead of vectors, where something else was asked for
+  const ModelFacts* facts = nullptr;     // of the model, while the answer is written
+  std::vector<int> tokens;               // as the model saw them: special tokens included, after truncation
   int64_t total_tokens = 0;
   int64_t total_characters = 0;  // code points of the texts
   EmbedTimes times;
@@ -66,8 +75,11 @@ struct ModelFacts {
   int max_length = 0;  // tokens, special ones included
   int vocab_size = 0;
   std::map<std::string, std::string> prompts;
-  bool folder_normalizes = false;  // what the folder itself says
-  bool raw_available = true;       // vectors can be had without normalisation
+  OutputSet outputs = {OutputKind::kVector};                // what it can make of a text
+  std::vector<std::string> labels;                          // of its scores
+  ScoreActivation probability = ScoreActivation::kSigmoid;  // what makes probabilities of its scores
+  bool folder_normalizes = false;                           // what the folder itself says
+  bool raw_available = true;                                // vectors can be had without normalisation
   bool auto_truncate = true;
   int64_t max_queue_tokens = 0;
   int max_batch_tokens = 0;
@@ -78,7 +90,7 @@ struct ModelFacts {
 };
 
 // A request as its dialect understood it, with the dialect's way to answer it. `render` is pure and may run in any thread.
-struct EmbedCall {
+struct DialectCall {
   EmbedRequest request;
   std::function<HttpResponse(const EmbedAnswer&)> render;
 };

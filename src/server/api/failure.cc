@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kMaxRetryAfter{60'000};
 
 struct FaultRow {
   std::string_view name;
-  std::array<int, 5> status;  // in the order of Dialect
+  std::array<int, kDialects> status;  // in the order of Dialect
   std::string_view openai_type;
   std::string_view openai_code;  // empty: null
   std::string_view tei_type;
@@ -21,22 +21,23 @@ struct FaultRow {
 
 // In the order of Fault.
 constexpr std::array<FaultRow, kFaults> kTable = {{
-    {"syntax", {400, 400, 400, 400, 400}, "invalid_request_error", "", "Validation"},
-    {"type", {400, 422, 400, 400, 400}, "invalid_request_error", "", "Validation"},
-    {"invalid", {400, 422, 400, 400, 400}, "invalid_request_error", "", "Validation"},
-    {"empty", {400, 400, 400, 400, 400}, "invalid_request_error", "", "Empty"},
-    {"too_long", {400, 422, 400, 400, 400}, "invalid_request_error", "context_length_exceeded", "Validation"},
-    {"too_large", {413, 413, 413, 413, 413}, "invalid_request_error", "request_too_large", "Validation"},
-    {"unauthorized", {401, 401, 401, 401, 401}, "authentication_error", "invalid_api_key", "Unauthorized"},
-    {"model_not_found", {404, 404, 404, 404, 404}, "invalid_request_error", "model_not_found", "Validation"},
-    {"route_not_found", {404, 404, 404, 404, 404}, "invalid_request_error", "route_not_found", "Validation"},
-    {"method", {405, 405, 405, 405, 405}, "invalid_request_error", "method_not_allowed", "Validation"},
-    {"model_kind", {400, 424, 400, 400, 400}, "invalid_request_error", "model_not_supported", "Backend"},
-    {"overloaded", {429, 429, 429, 503, 503}, "rate_limit_exceeded", "overloaded", "Overloaded"},
-    {"deadline", {503, 504, 504, 503, 503}, "server_error", "timeout", "Overloaded"},
-    {"unavailable", {503, 503, 503, 503, 503}, "server_error", "unavailable", "Unhealthy"},
-    {"cancelled", {499, 499, 499, 499, 499}, "invalid_request_error", "cancelled", "Backend"},
-    {"internal", {500, 424, 500, 500, 500}, "server_error", "", "Backend"},
+    {"syntax", {400, 400, 400, 400, 400, 3}, "invalid_request_error", "", "Validation"},
+    {"type", {400, 422, 400, 400, 400, 3}, "invalid_request_error", "", "Validation"},
+    {"invalid", {400, 422, 400, 400, 400, 3}, "invalid_request_error", "", "Validation"},
+    {"empty", {400, 400, 400, 400, 400, 3}, "invalid_request_error", "", "Empty"},
+    {"too_long", {400, 422, 400, 400, 400, 3}, "invalid_request_error", "context_length_exceeded", "Validation"},
+    {"too_large", {413, 413, 413, 413, 413, 3}, "invalid_request_error", "request_too_large", "Validation"},
+    {"unauthorized", {401, 401, 401, 401, 401, 16}, "authentication_error", "invalid_api_key", "Unauthorized"},
+    {"forbidden", {403, 403, 403, 403, 403, 7}, "permission_error", "forbidden", "Unauthorized"},
+    {"model_not_found", {404, 404, 404, 404, 404, 5}, "invalid_request_error", "model_not_found", "Validation"},
+    {"route_not_found", {404, 404, 404, 404, 404, 12}, "invalid_request_error", "route_not_found", "Validation"},
+    {"method", {405, 405, 405, 405, 405, 12}, "invalid_request_error", "method_not_allowed", "Validation"},
+    {"model_kind", {400, 424, 400, 400, 400, 3}, "invalid_request_error", "model_not_supported", "Backend"},
+    {"overloaded", {429, 429, 429, 503, 503, 14}, "rate_limit_exceeded", "overloaded", "Overloaded"},
+    {"deadline", {503, 504, 504, 503, 503, 4}, "server_error", "timeout", "Overloaded"},
+    {"unavailable", {503, 503, 503, 503, 503, 14}, "server_error", "unavailable", "Unhealthy"},
+    {"cancelled", {499, 499, 499, 499, 499, 1}, "invalid_request_error", "cancelled", "Backend"},
+    {"internal", {500, 424, 500, 500, 500, 13}, "server_error", "", "Backend"},
 }};
 
 const FaultRow& row_of(Fault fault) { return kTable[static_cast<size_t>(fault)]; }
@@ -55,6 +56,7 @@ void write_openai(JsonWriter& json, const Failure& failure) {
 std::string body_of(Dialect dialect, const Failure& failure) {
   JsonWriter json;
   switch (dialect) {
+    case Dialect::kGrpc: return failure.message;
     case Dialect::kOpenAi: write_openai(json, failure); break;
     case Dialect::kTei:
       json.begin_object().key("error").value(failure.message);

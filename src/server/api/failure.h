@@ -11,7 +11,9 @@
 
 namespace inlay {
 
-enum class Dialect : uint8_t { kOpenAi, kTei, kCohere, kOllama, kKServe };
+// Of kGrpc, a status is a gRPC status code and a failure's body its message.
+enum class Dialect : uint8_t { kOpenAi, kTei, kCohere, kOllama, kKServe, kGrpc };
+inline constexpr int kDialects = static_cast<int>(Dialect::kGrpc) + 1;
 
 enum class Fault : uint8_t {
   kSyntax,         // no JSON
@@ -21,6 +23,7 @@ enum class Fault : uint8_t {
   kTooLong,        // a text beyond the model's limit that may not be truncated
   kTooLarge,       // the whole request is beyond a limit
   kUnauthorized,   //
+  kForbidden,      // nobody may
   kModelNotFound,  //
   kRouteNotFound,  //
   kMethod,         // the route has another method

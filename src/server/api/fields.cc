@@ -116,6 +116,10 @@ Result<> read_common(const Json& body, EmbedRequest& request) {
     return fail(ErrorCode::kInvalidArgument, "give either `prompt` or `prompt_name`, not both");
   request.normalize = TRY(optional_bool(body, "normalize"));
   request.dimensions = TRY(optional_int(body, "dimensions"));
+  return read_priority_and_timeout(body, request);
+}
+
+Result<> read_priority_and_timeout(const Json& body, EmbedRequest& request) {
   if (const std::optional<Json> priority = body.find("priority")) request.priority = TRY(read_priority(*priority));
   if (const std::optional<Json> timeout = body.find("timeout")) request.timeout = TRY(read_timeout(*timeout));
   return {};

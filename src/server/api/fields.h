@@ -28,6 +28,8 @@ Result<std::vector<EmbedInput>> read_texts(const Json& value, std::string_view n
 // What every JSON dialect takes besides its own fields: prompt, prompt_name, input_type, normalize, dimensions, priority
 // ("interactive", "standard", "bulk", or a number: 0, 1, 2 and up), timeout (seconds).
 Result<> read_common(const Json& body, EmbedRequest& request);
+// The last two of those.
+Result<> read_priority_and_timeout(const Json& body, EmbedRequest& request);
 // truncate (true, false) and truncation_direction (Left, Right, in any case).
 Result<> read_truncate(const Json& body, EmbedRequest& request);
 

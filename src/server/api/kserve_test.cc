@@ -14,7 +14,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Pair;
 
-Result<EmbedCall> infer(std::string_view json, std::string_view binary = {}) {
+Result<DialectCall> infer(std::string_view json, std::string_view binary = {}) {
   HttpRequest request;
   request.body = std::string(json) + std::string(binary);
   if (!binary.empty()) request.headers.emplace_back("inference-header-content-length", std::to_string(json.size()));
@@ -31,7 +31,7 @@ std::string bytes_of(std::string_view text) {
 TEST(KServe, ReadsTextsFlatOrNested) {
   for (const char* body : {R"({"id":"7","inputs":[{"name":"text","shape":[2],"datatype":"BYTES","data":["a","b"]}]})",
                            R"({"inputs":[{"name":"text","shape":[2,1],"datatype":"BYTES","data":[["a"],["b"]]}]})"}) {
-    const Result<EmbedCall> call = infer(body);
+    const Result<DialectCall> call = infer(body);
     ASSERT_TRUE(call) << call.error().message;
     EXPECT_EQ(call->request.model, "m");
     ASSERT_EQ(call->request.inputs.size(), 2);
@@ -41,7 +41,7 @@ TEST(KServe, ReadsTextsFlatOrNested) {
 }
 
 TEST(KServe, ReadsIdsUnderAMask) {
-  const Result<EmbedCall> call = infer(
+  const Result<DialectCall> call = infer(
       R"({"inputs":[{"name":"input_ids","shape":[2,3],"datatype":"INT64","data":[1,2,0,3,0,0]},
                     {"name":"attention_mask","shape":[2,3],"datatype":"INT64","data":[[1,1,0],[1,0,0]]}]})");
   ASSERT_TRUE(call) << call.error().message;
@@ -53,14 +53,14 @@ TEST(KServe, ReadsBinaryTensors) {
   const std::string texts = bytes_of("hé") + bytes_of("b");
   const std::string json = R"({"inputs":[{"name":"text","shape":[2],"datatype":"BYTES","parameters":{"binary_data_size":)" +
                            std::to_string(texts.size()) + "}}]}";
-  const Result<EmbedCall> call = infer(json, texts);
+  const Result<DialectCall> call = infer(json, texts);
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->request.inputs[0].text, "hé");
   EXPECT_EQ(call->request.inputs[1].text, "b");
 
   const std::vector<int64_t> ids = {5, 6};
   const std::string raw(reinterpret_cast<const char*>(ids.data()), 16);
-  const Result<EmbedCall> with_ids =
+  const Result<DialectCall> with_ids =
       infer(R"({"inputs":[{"name":"input_ids","shape":[1,2],"datatype":"INT64","parameters":{"binary_data_size":16}}]})", raw);
   ASSERT_TRUE(with_ids) << with_ids.error().message;
   EXPECT_THAT(with_ids->request.inputs[0].ids, ElementsAre(5, 6));
@@ -102,7 +102,7 @@ TEST(KServe, RefusesTensorsThatLie) {
 }
 
 TEST(KServe, ReadsParameters) {
-  const Result<EmbedCall> call = infer(
+  const Result<DialectCall> call = infer(
       R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],
           "parameters":{"priority":1,"timeout":1500,"prompt_name":"q","dimensions":2,"normalize":true,"truncate":false}})");
   ASSERT_TRUE(call) << call.error().message;
@@ -115,13 +115,14 @@ TEST(KServe, ReadsParameters) {
 }
 
 TEST(KServe, AnswersInJsonOrInBytes) {
-  const Result<EmbedCall> json = infer(R"({"id":"7","inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}]})");
+  const Result<DialectCall> json =
+      infer(R"({"id":"7","inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}]})");
   EXPECT_EQ(
       json->render(stub_answer()).body,
       R"({"id":"7","model_name":"stub","model_version":"1","outputs":[{"name":"embedding","datatype":"FP32","shape":[1,4],"data":[1,-2.5,0,0.15625]}]})");
   for (const char* how : {R"("parameters":{"binary_data_output":true})",
                           R"("outputs":[{"name":"embedding","parameters":{"binary_data":true}}])"}) {
-    const Result<EmbedCall> binary =
+    const Result<DialectCall> binary =
         infer(std::string(R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],)") + how + "}");
     ASSERT_TRUE(binary) << binary.error().message;
     const HttpResponse response = binary->render(stub_answer());

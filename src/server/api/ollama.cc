@@ -44,17 +44,17 @@ bool is_empty_list(const Json& value) {
   return items && items->empty();
 }
 
-Result<EmbedCall> read_model(const Json& body) {
+Result<DialectCall> read_model(const Json& body) {
   if (!body.is_object()) return fail(ErrorCode::kCorrupt, "body: wanted an object");
-  EmbedCall call;
+  DialectCall call;
   call.request.model = without_tag(TRY(body.string_or("model", "")));
   return call;
 }
 
 }  // namespace
 
-Result<EmbedCall> parse_ollama_embed(const Json& body) {
-  EmbedCall call = TRY(read_model(body));
+Result<DialectCall> parse_ollama_embed(const Json& body) {
+  DialectCall call = TRY(read_model(body));
   call.render = render_embed;
   call.request.dimensions = TRY(optional_int(body, "dimensions"));
   call.request.truncate = TRY(body.bool_or("truncate", true));
@@ -69,8 +69,8 @@ Result<EmbedCall> parse_ollama_embed(const Json& body) {
   return call;
 }
 
-Result<EmbedCall> parse_ollama_embeddings(const Json& body) {
-  EmbedCall call = TRY(read_model(body));
+Result<DialectCall> parse_ollama_embeddings(const Json& body) {
+  DialectCall call = TRY(read_model(body));
   call.render = render_embeddings;
   call.request.truncate = true;
   const std::optional<Json> prompt = body.find("prompt");
@@ -78,6 +78,12 @@ Result<EmbedCall> parse_ollama_embeddings(const Json& body) {
   const std::string_view text = TRY(prompt->as_string());
   call.request.inputs.push_back({std::string(text), {}, false});
   return call;
+}
+
+HttpResponse render_ollama_version() {
+  JsonWriter json;
+  json.begin_object().key("version").value(INLAY_VERSION).end_object();
+  return json_response(json.take());
 }
 
 HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models) {

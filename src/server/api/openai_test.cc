@@ -9,12 +9,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<EmbedCall> parse(std::string_view body) { return parse_with(parse_openai, body); }
+Result<DialectCall> parse(std::string_view body) { return parse_with(parse_openai, body); }
 int status(std::string_view body) { return status_of(Dialect::kOpenAi, parse(body)); }
 
 std::vector<std::string> texts_of(std::string_view body) {
   std::vector<std::string> texts;
-  const Result<EmbedCall> call = parse(body);
+  const Result<DialectCall> call = parse(body);
   if (!call) return {call.error().message};
   for (const EmbedInput& input : call->request.inputs) texts.push_back(input.text);
   return texts;
@@ -28,11 +28,11 @@ TEST(OpenAi, ReadsAStringOrAList) {
 }
 
 TEST(OpenAi, CaseH22ReadsTokenIds) {
-  const Result<EmbedCall> one = parse(R"({"input":[101,7592,102]})");
+  const Result<DialectCall> one = parse(R"({"input":[101,7592,102]})");
   ASSERT_EQ(one->request.inputs.size(), 1);
   EXPECT_TRUE(one->request.inputs[0].is_ids);
   EXPECT_THAT(one->request.inputs[0].ids, ElementsAre(101, 7592, 102));
-  const Result<EmbedCall> two = parse(R"({"input":[[101,7592,102],[101,2088,102]]})");
+  const Result<DialectCall> two = parse(R"({"input":[[101,7592,102],[101,2088,102]]})");
   ASSERT_EQ(two->request.inputs.size(), 2);
   EXPECT_THAT(two->request.inputs[1].ids, ElementsAre(101, 2088, 102));
   for (const char* bad : {R"({"input":["a",[1,2]]})", R"({"input":[[1,2],"a"]})", R"({"input":[1.5]})", R"({"input":[true]})",
@@ -53,7 +53,7 @@ TEST(OpenAi, CaseH21AndH24RefuseWhatIsEmpty) {
 }
 
 TEST(OpenAi, ReadsItsOptions) {
-  const Result<EmbedCall> call = parse(
+  const Result<DialectCall> call = parse(
       R"({"model":"m","input":"a","dimensions":7,"user":"u","encoding_format":"float","prompt_name":"query","normalize":false,
           "truncate":false,"priority":"bulk","timeout":1.5})");
   ASSERT_TRUE(call) << call.error().message;

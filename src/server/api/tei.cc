@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/json_writer.h"
 #include "server/api/dialects.h"
 #include "server/api/fields.h"
@@ -33,6 +35,20 @@ HttpResponse render_similarity(const EmbedAnswer& answer) {
   return response;
 }
 
+void write_model_type(JsonWriter& json, const ModelFacts& model) {
+  json.begin_object();
+  if (!model.outputs.has(OutputKind::kScores)) {
+    const bool is_sparse = !model.outputs.has(OutputKind::kVector) && model.outputs.has(OutputKind::kSparse);
+    json.key("embedding").begin_object().key("pooling").value(is_sparse ? "splade" : model.pooling).end_object().end_object();
+    return;
+  }
+  json.key(model.labels.size() == 1 ? "reranker" : "classifier").begin_object().key("id2label").begin_object();
+  for (size_t i = 0; i < model.labels.size(); ++i) json.key(std::to_string(i)).value(model.labels[i]);
+  json.end_object().key("label2id").begin_object();
+  for (size_t i = 0; i < model.labels.size(); ++i) json.key(model.labels[i]).value(static_cast<uint64_t>(i));
+  json.end_object().end_object().end_object();
+}
+
 }  // namespace
 
 void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response) {
@@ -42,13 +58,15 @@ void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response) {
   headers.emplace_back("x-compute-characters", std::to_string(answer.total_characters));
   headers.emplace_back("x-compute-tokens", std::to_string(answer.total_tokens));
   headers.emplace_back("x-total-time", milliseconds(answer.times.total));
-  headers.emplace_back("x-tokenization-time", milliseconds(answer.times.tokenize));
+  // As TEI: of a list, the mean of a text.
+  const int64_t texts = std::max<int64_t>(1, static_cast<int64_t>(answer.tokens.size()));
+  headers.emplace_back("x-tokenization-time", milliseconds(answer.times.tokenize / texts));
   headers.emplace_back("x-queue-time", milliseconds(answer.times.queue));
   headers.emplace_back("x-inference-time", milliseconds(answer.times.compute));
 }
 
-Result<EmbedCall> parse_tei_embed(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_tei_embed(const Json& body) {
+  DialectCall call;
   const Json inputs = TRY(required(body, "inputs"));
   call.request.inputs = TRY(read_inputs(inputs, "inputs", /*may_mix=*/true));
   TRY_VOID(read_common(body, call.request));
@@ -57,8 +75,8 @@ Result<EmbedCall> parse_tei_embed(const Json& body) {
   return call;
 }
 
-Result<EmbedCall> parse_tei_similarity(const Json& body) {
-  EmbedCall call;
+Result<DialectCall> parse_tei_similarity(const Json& body) {
+  DialectCall call;
   const Json inputs = TRY(required(body, "inputs"));
   const Json source = TRY(required(inputs, "source_sentence"));
   const Json sentences = TRY(required(inputs, "sentences"));
@@ -78,14 +96,8 @@ HttpResponse render_tei_info(const ModelFacts& model) {
   JsonWriter json;
   json.begin_object().key("model_id").value(model.id).key("model_sha").null().key("model_dtype").value(model.dtype);
   json.key("served_model_name").value(model.name);
-  json.key("model_type")
-      .begin_object()
-      .key("embedding")
-      .begin_object()
-      .key("pooling")
-      .value(model.pooling)
-      .end_object()
-      .end_object();
+  json.key("model_type");
+  write_model_type(json, model);
   json.key("max_concurrent_requests").value(model.max_concurrent_requests);
   json.key("max_input_length").value(model.max_length).key("max_batch_tokens").value(model.max_batch_tokens);
   json.key("max_batch_requests");

@@ -13,11 +13,11 @@ using testing::HasSubstr;
 using testing::Pair;
 using testing::StartsWith;
 
-Result<EmbedCall> embed(std::string_view body) { return parse_with(parse_tei_embed, body); }
-Result<EmbedCall> similarity(std::string_view body) { return parse_with(parse_tei_similarity, body); }
+Result<DialectCall> embed(std::string_view body) { return parse_with(parse_tei_embed, body); }
+Result<DialectCall> similarity(std::string_view body) { return parse_with(parse_tei_similarity, body); }
 
 TEST(Tei, ReadsEveryFieldOfEmbed) {
-  const Result<EmbedCall> call = embed(
+  const Result<DialectCall> call = embed(
       R"({"inputs":["a",[5,6]],"truncate":true,"truncation_direction":"Left","prompt_name":"query","normalize":false,"dimensions":3})");
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->request.inputs[0].text, "a");
@@ -30,7 +30,7 @@ TEST(Tei, ReadsEveryFieldOfEmbed) {
 }
 
 TEST(Tei, LeavesToTheServerWhatIsNotSaid) {
-  const Result<EmbedCall> call = embed(R"({"inputs":"a"})");
+  const Result<DialectCall> call = embed(R"({"inputs":"a"})");
   EXPECT_EQ(call->request.truncate, std::nullopt);
   EXPECT_EQ(call->request.normalize, std::nullopt);
   EXPECT_TRUE(call->request.unit_length);
@@ -52,7 +52,7 @@ TEST(Tei, CaseH21RefusesWithStatus422) {
 }
 
 TEST(Tei, SimilarityComparesTheFirstWithTheOthers) {
-  const Result<EmbedCall> call = similarity(
+  const Result<DialectCall> call = similarity(
       R"({"inputs":{"source_sentence":"q","sentences":["a","b"]},"parameters":{"truncate":false,"prompt_name":"p"}})");
   ASSERT_TRUE(call) << call.error().message;
   ASSERT_EQ(call->request.inputs.size(), 3);

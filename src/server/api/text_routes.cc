@@ -25,6 +25,7 @@ Result<TokenizeCall> parse_tokenize(const Json& body) {
   for (EmbedInput& text : texts) call.texts.push_back(std::move(text.text));
   call.add_special_tokens = TRY(body.bool_or("add_special_tokens", true));
   call.prompt_name = TRY(optional_string(body, "prompt_name"));
+  call.model = TRY(body.string_or("model", ""));
   return call;
 }
 
@@ -57,6 +58,7 @@ Result<DecodeCall> parse_decode(const Json& body) {
     }
   }
   call.skip_special_tokens = TRY(body.bool_or("skip_special_tokens", true));
+  call.model = TRY(body.string_or("model", ""));
   return call;
 }
 

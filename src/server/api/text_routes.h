@@ -10,11 +10,13 @@ struct TokenizeCall {
   std::vector<std::string> texts;
   bool add_special_tokens = true;
   std::optional<std::string> prompt_name;
+  std::string model;  // empty: the server's first
 };
 
 struct DecodeCall {
   std::vector<std::vector<int64_t>> ids;
   bool skip_special_tokens = true;
+  std::string model;  // empty: the server's first
 };
 
 // One token of a text.
