@@ -90,8 +90,8 @@ float distance(std::span<const float> found, std::span<const float> wanted) {
 
 class HeadsGolden : public testing::TestWithParam<const Kernels*> {
  protected:
-  Engine load(std::string_view name, Precision dtype) {
-    return must(Engine::load({.model = golden_model(name), .dtype = dtype, .threads = 2, .kernels = GetParam()}));
+  Engine load(std::string_view name, Precision dtype, int threads = 1) {
+    return must(Engine::load({.model = golden_model(name), .dtype = dtype, .threads = threads, .kernels = GetParam()}));
   }
 
   static TokenizedText tokenize(const Engine& engine, const HeadItem& item) {
@@ -166,7 +166,9 @@ TEST_P(HeadsGolden, SmallerPrecisionsStayClose) {
 TEST_P(HeadsGolden, OutputsHaveTheSameBitsAloneAndInABatch) {
   for (const char* name : kFamilies) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8}) {
-      const Engine engine = load(name, dtype);
+      // The table in use gets the whole test, the others one precision.
+      if (dtype != Precision::kFloat32 && GetParam() != &kernels()) continue;
+      const Engine engine = load(name, dtype, 2);
       const std::vector<HeadItem> items = read_items(name);
       const std::vector<TextOutput> together = run(engine, items);
       for (size_t i = 0; i < items.size(); i += 3) {
