@@ -23,7 +23,7 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-constexpr std::array<CommandEntry, 6> kCommands = {{
+constexpr std::array<CommandEntry, 7> kCommands = {{
     {"serve", "Answer over HTTP, in the dialects that clients speak already", make_serve_command},
     {"embed", "Turn texts into vectors: a file or standard input in, a file or standard output out", make_embed_command},
     {"rerank", "Rank texts by how well they answer a query", make_rerank_command},
