@@ -286,12 +286,12 @@ class AlibiAttention(torch.nn.Module):
 class JinaBert(torch.nn.Module):
     """jina-embeddings-v2 from the formulas; module names give those of the hub's tensors."""
 
-    def __init__(self, vocabulary: int, hidden: int, heads: int, wide: int, layers: int, is_for_code: bool = False):
+    def __init__(self, hidden: int, heads: int, wide: int, layers: int, is_for_code: bool = False):
         super().__init__()
         self.is_for_code = is_for_code
         module, norm = torch.nn.Module, torch.nn.LayerNorm
         self.embeddings = module()
-        self.embeddings.word_embeddings = torch.nn.Embedding(vocabulary, hidden)
+        self.embeddings.word_embeddings = torch.nn.Embedding(VOCABULARY, hidden)
         self.embeddings.token_type_embeddings = torch.nn.Embedding(2, hidden)
         self.embeddings.LayerNorm = norm(hidden, eps=1e-12)
         self.encoder = module()
@@ -343,12 +343,12 @@ def write_jina_bert_folder(folder: Path, model: JinaBert, hidden: int, heads: in
 
 def write_jina_bert(folder: Path) -> None:
     """jina-embeddings-v2: ALiBi with 6 heads, which is no power of two; geglu."""
-    write_jina_bert_folder(folder, randomise(JinaBert(VOCABULARY, 42, 6, 58, 3), 127), 42, 6)
+    write_jina_bert_folder(folder, randomise(JinaBert(42, 6, 58, 3), 127), 42, 6)
 
 
 def write_jina_bert_code(folder: Path) -> None:
     """jina-embeddings-v2-base-code: norms of whole queries and keys, what attention reads added twice, gate last."""
-    write_jina_bert_folder(folder, randomise(JinaBert(VOCABULARY, 44, 4, 58, 3, is_for_code=True), 128), 44, 4)
+    write_jina_bert_folder(folder, randomise(JinaBert(44, 4, 58, 3, is_for_code=True), 128), 44, 4)
 
 
 def write_deberta(folder: Path) -> None:
