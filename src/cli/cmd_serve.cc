@@ -1,11 +1,15 @@
 // inlay serve: the HTTP server.
+#include <spdlog/spdlog.h>
+
 #include <cstdio>
 #include <utility>
 
 #include "base/cpu.h"
 #include "cli/command.h"
+#include "cli/config_file.h"
 #include "cli/flags.h"
 #include "cli/model_flags.h"
+#include "engine/validation_report.h"
 #include "server/engine_service.h"
 #include "server/server.h"
 
@@ -29,7 +33,11 @@ std::string name_of(const std::filesystem::path& model) {
 class ServeCommand final : public Command {
  public:
   void add_flags(CLI::App& app) override {
+    app_ = &app;
+    add_value(app, "--config", config_,
+              "File of flags, as inlay tune writes it; the command line and the environment go first");
     model_.add_all(app);
+    model_.add_choice_flags(app);
     add_value(app, "--served-model-name", name_, "What clients call the model; the folder's name unless given");
     add_switch(app, "--any-model-name", any_model_name_, "Take requests for any model name, not only for the served one");
     add_http_flags(app);
@@ -38,12 +46,14 @@ class ServeCommand final : public Command {
     app.footer(kFooter);
   }
 
-  Result<> run(const Interrupt&) override {
-    const EngineOptions engine = TRY(model_.options());
+  Result<> run(const Interrupt& interrupt) override {
+    if (!config_.empty()) TRY_VOID(apply_config(*app_, config_));
+    const EngineOptions engine = TRY(model_.chosen_options(interrupt));
     ServerOptions options = TRY(server_options(engine));
     ServedModels models;
     models.push_back(TRY(load_service(engine, name_.empty() ? name_of(engine.model) : name_, limits_)));
     const ModelFacts facts = models.front()->facts();
+    warn_of_quality(engine, facts.dtype);
     const bool is_open = options.router.keys.empty();
     const std::unique_ptr<Server> server = TRY(Server::start(std::move(options), std::move(models)));
     std::fputs(
@@ -57,6 +67,12 @@ class ServeCommand final : public Command {
   }
 
  private:
+  static void warn_of_quality(const EngineOptions& engine, const std::string& dtype) {
+    const std::optional<std::string> warning =
+        validation_warning(engine.model, precision_from_name(dtype).value_or(engine.dtype));
+    if (warning) spdlog::warn("{}", *warning);
+  }
+
   void add_http_flags(CLI::App& app) {
     add_value(app, "--host", http_.host, "Address to listen on; 0.0.0.0 is every one")->capture_default_str();
     add_value(app, "--port", http_.port, "Port to listen on; 0 is one that is free")
@@ -126,9 +142,11 @@ class ServeCommand final : public Command {
     return options;
   }
 
+  CLI::App* app_ = nullptr;
   ModelFlags model_;
   HttpOptions http_;
   SchedulerOptions limits_;
+  std::string config_;
   std::string name_;
   std::string tls_cert_;
   std::string tls_key_;

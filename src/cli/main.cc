@@ -23,17 +23,19 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-constexpr std::array<CommandEntry, 5> kCommands = {{
+constexpr std::array<CommandEntry, 7> kCommands = {{
     {"serve", "Answer over HTTP, in the dialects that clients speak already", make_serve_command},
     {"embed", "Turn texts into vectors: a file or standard input in, a file or standard output out", make_embed_command},
     {"tokenize", "Print the ids and tokens of texts", make_tokenize_command},
     {"inspect", "Say what a model folder holds", make_inspect_command},
     {"bench", "Measure speed on texts, beside what this machine can reach", make_bench_command},
+    {"validate", "Prove on your texts that a smaller model is good enough, or say that it is not", make_validate_command},
+    {"tune", "Find the settings that serve best within a latency objective", make_tune_command},
 }};
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 internal error, 2 bad input or usage, 3 not found, 4 unsupported model, 5 unavailable,\n"
-    "7 corrupt file, 130 interrupted, 141 the reader of the output left.\n"
+    "7 corrupt file, 10 not suited (validate, tune), 130 interrupted, 141 the reader of the output left.\n"
     "Every flag also reads an environment variable: --max-length is INLAY_MAX_LENGTH.";
 
 int report(const Error& error, const Interrupt& interrupt) {
@@ -81,7 +83,7 @@ int run(int count, char** arguments) {
   for (size_t i = 0; i < commands.size(); ++i) {
     if (!parsers[i]->parsed()) continue;
     const Result<> done = commands[i]->run(interrupt);
-    return done ? kExitDone : report(done.error(), interrupt);
+    return done ? commands[i]->done_code() : report(done.error(), interrupt);
   }
   return kExitUsage;
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/interrupt.h"
 #include "base/result.h"
 #include "engine/engine.h"
 
@@ -14,14 +15,22 @@ class ModelFlags {
  public:
   // The folder, how texts are cut and prompted: what a tokenizer alone needs.
   void add_text_flags(CLI::App& app);
+  // Of those, how texts are cut and prompted.
+  void add_reading_flags(CLI::App& app);
   // What the model computes in, where and with how many threads.
   void add_compute_flags(CLI::App& app);
-  // All of those, and how vectors are made.
+  // How vectors are made.
+  void add_vector_flags(CLI::App& app);
+  // All of those.
   void add_all(CLI::App& app);
+  // --validate-on, for commands that may choose the precision by it.
+  void add_choice_flags(CLI::App& app);
   // For a command whose model is an argument.
   void set_model(const std::string& folder) { model_ = folder; }
   // What the flags say, checked as far as it can be without the model.
   Result<EngineOptions> options() const;
+  // The same, with the precision chosen on the texts of --validate-on where --dtype is auto. Takes seconds then.
+  Result<EngineOptions> chosen_options(const Interrupt& interrupt) const;
 
  private:
   std::string model_;
@@ -31,6 +40,7 @@ class ModelFlags {
   std::string normalize_ = "auto";
   std::string truncate_side_ = "right";
   std::string weight_cache_;
+  std::string validate_on_;
   std::string prompt_;
   std::string prompt_name_;
   int threads_ = 0;
