@@ -25,11 +25,11 @@ constexpr std::string_view kStyle =
     "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2rem auto;padding:0 1rem;color:#1f2937;background:#fff}"
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}"
     "th,td{padding:.25rem .7rem;border-bottom:1px solid "
-    "#d1d5db;text-align:right;vertical-align:top;font-variant-numeric:tabular-nums}"
+    "#d1d5db;text-align:right;vertical-align:top;white-space:nowrap;font-variant-numeric:tabular-nums}"
     "th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto;display:block;margin:.5rem 0}"
     "svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .title{font-weight:600;font-size:13px}"
     ".grid{stroke:currentColor;stroke-opacity:.14}.good{color:#047857}.bad{color:#b91c1c}.wrap "
-    "td:last-child{text-align:left;overflow-wrap:anywhere}"
+    "td:last-child{text-align:left;white-space:normal;overflow-wrap:anywhere}"
     ".scroll{overflow-x:auto}"
     "@media(prefers-color-scheme:dark){body{color:#e5e7eb;background:#111827}th,td{border-color:#374151}"
     ".good{color:#34d399}.bad{color:#f87171}}";
@@ -98,6 +98,7 @@ AxisLayout lay_out(const Axis& axis, std::vector<double> values, double begin, d
 }
 
 std::string tick_text(double value) {
+  if (value == 0) return "0";  // also of -0
   if (value >= 1e6) return fmt::format("{:g}M", value / 1e6);
   if (value >= 1e4) return fmt::format("{:g}k", value / 1e3);
   return fmt::format("{:g}", value);
@@ -159,7 +160,7 @@ std::string legend(const std::vector<std::string>& names, double y) {
   double x = kWidth - kRight;
   for (size_t i = names.size(); i-- > 0;) {
     svg += text_at(x, y, "end", names[i]);
-    x -= 7.0 * static_cast<double>(names[i].size()) + 12;
+    x -= 7.6 * static_cast<double>(names[i].size()) + 16;
     svg += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='9' height='9' fill='{}'/>", x, y - 9, colour(i));
     x -= 12;
   }
