@@ -134,4 +134,10 @@ Result<> OutputFile::commit() {
   return {};
 }
 
+Result<> write_file(const std::string& path, std::string_view text) {
+  OutputFile file = TRY(OutputFile::create(path));
+  TRY_VOID(file.write(text));
+  return file.commit();
+}
+
 }  // namespace inlay

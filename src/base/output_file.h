@@ -48,4 +48,7 @@ class OutputFile {
   std::string pending_;
 };
 
+// A whole file at once; "-" is standard output.
+Result<> write_file(const std::string& path, std::string_view text);
+
 }  // namespace inlay

@@ -4,10 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -16,9 +18,9 @@
 namespace inlay {
 namespace {
 
-// The value of a line of /proc/self/status in KiB; 0 if there is none.
-uint64_t status_kib(const char* key) {
-  std::FILE* file = std::fopen("/proc/self/status", "re");
+// The value of a line of a file of the system in KiB; 0 if there is none.
+uint64_t file_kib(const char* path, const char* key) {
+  std::FILE* file = std::fopen(path, "re");
   if (file == nullptr) return 0;
   unsigned long long kib = 0;
   char line[256];
@@ -27,6 +29,18 @@ uint64_t status_kib(const char* key) {
   }
   std::fclose(file);
   return kib;
+}
+
+uint64_t status_kib(const char* key) { return file_kib("/proc/self/status", key); }
+
+// The number that is all of a file; nothing if it is a word ("max") or isn't there.
+std::optional<uint64_t> number_in(const char* path) {
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return std::nullopt;
+  unsigned long long number = 0;
+  const bool is_number = std::fscanf(file, "%llu", &number) == 1;
+  std::fclose(file);
+  return is_number ? std::optional<uint64_t>(number) : std::nullopt;
 }
 
 }  // namespace
@@ -62,6 +76,14 @@ ProcessMemory process_memory() {
   }
   (void)std::fclose(status);
   return memory;
+}
+
+uint64_t available_memory_bytes() {
+  const uint64_t machine = file_kib("/proc/meminfo", "MemAvailable:") * 1024;
+  const std::optional<uint64_t> limit = number_in("/sys/fs/cgroup/memory.max");
+  const std::optional<uint64_t> used = number_in("/sys/fs/cgroup/memory.current");
+  if (!limit || !used) return machine;
+  return std::min(machine, *limit > *used ? *limit - *used : 0);
 }
 
 uint64_t heap_bytes() {

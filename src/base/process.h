@@ -21,6 +21,10 @@ struct ProcessMemory {
 };
 ProcessMemory process_memory();
 
+// Bytes that this process may still take: what the machine has left, or its control group if that is less. 0 where the system
+// does not say.
+uint64_t available_memory_bytes();
+
 // Bytes that allocations of the whole program take at present; 0 where the C library does not say.
 uint64_t heap_bytes();
 

@@ -8,6 +8,7 @@
 #include "cli/flags.h"
 #include "cli/input_flags.h"
 #include "cli/model_flags.h"
+#include "cli/output_flags.h"
 #include "cli/progress_bar.h"
 #include "jobs/embed_job.h"
 #include "jobs/output_job.h"
@@ -43,6 +44,7 @@ class EmbedCommand final : public Command {
  public:
   void add_flags(CLI::App& app) override {
     model_.add_all(app);
+    model_.add_choice_flags(app);
     input_.add(app, "--input")->capture_default_str();
     input_.add_ids(app);
     add_value(app, "--output", output_, "File for the vectors; - is standard output")->capture_default_str();
@@ -51,6 +53,7 @@ class EmbedCommand final : public Command {
     add_value(app, "--output-kind", output_kind_,
               "What to make of a text: vector, or, where the model gives it, scores, sparse or tokens; all but vector as jsonl")
         ->capture_default_str();
+    stored_.add(app);
     add_value(app, "--on-error", on_error_, "What a row without a usable text does: fail or skip")->capture_default_str();
     add_switch(app, "--json", json_, "End with one line of figures as JSON, on standard output unless the vectors are there");
     add_switch(app, "--quiet", quiet_, "No progress");
@@ -64,16 +67,18 @@ class EmbedCommand final : public Command {
     const std::optional<OutputFormat> named = output_format_from_name(output_format_);
     if (!named) return fail(ErrorCode::kInvalidArgument, "--output-format {}: wanted auto, npy or jsonl", output_format_);
     const OutputFormat format = TRY(choose_output_format(output_, *named));
+    TRY_VOID(stored_.check(input_));
     const std::optional<OutputKind> kind = output_from_name(output_kind_);
     if (!kind)
       return fail(ErrorCode::kInvalidArgument, "--output-kind {}: wanted vector, scores, sparse or tokens", output_kind_);
-    EngineOptions options = TRY(model_.options(&interrupt));
+    EngineOptions options = TRY(model_.chosen_options(interrupt));
     options.ids_only = input_.holds_ids();
     if (*kind != OutputKind::kVector) return run_other(*kind, options, format, interrupt);
     TextReader reader = TRY(input_.open(interrupt));
     const Engine engine = TRY(Engine::load(options));
     TRY_VOID(engine.require(OutputKind::kVector));
-    const std::unique_ptr<VectorWriter> writer = TRY(open_writer(output_, format, engine.dimensions()));
+    StoredAs stored = TRY(stored_.stored_as(engine, input_, interrupt));
+    const std::unique_ptr<VectorWriter> writer = TRY(open_writer(output_, format, engine.dimensions(), std::move(stored)));
     const EmbedReport report = TRY(embed(engine, reader, *writer, interrupt));
     tell(report, engine);
     return {};
@@ -133,6 +138,7 @@ class EmbedCommand final : public Command {
 
   ModelFlags model_;
   InputFlags input_;
+  OutputFlags stored_;
   std::string output_ = "-";
   std::string output_format_ = "auto";
   std::string output_kind_ = "vector";

@@ -1,10 +1,13 @@
 // inlay serve: the HTTP server.
+#include <spdlog/spdlog.h>
+
 #include <cstdio>
 #include <utility>
 
 #include "base/cpu.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/config_file.h"
 #include "cli/flags.h"
 #include "cli/model_flags.h"
 #include "cli/served_models.h"
@@ -24,7 +27,11 @@ constexpr const char* kFooter =
 class ServeCommand final : public Command {
  public:
   void add_flags(CLI::App& app) override {
+    app_ = &app;
+    add_value(app, "--config", config_,
+              "File of flags, as inlay tune writes it; the command line and the environment go first");
     served_.add_to(app, model_);
+    model_.add_choice_flags(app);
     add_switch(app, "--any-model-name", any_model_name_, "Take requests for any model name, not only for the served one");
     add_http_flags(app);
     add_limit_flags(app);
@@ -33,6 +40,7 @@ class ServeCommand final : public Command {
   }
 
   Result<> run(const Interrupt& interrupt) override {
+    if (!config_.empty()) TRY_VOID(apply_config(*app_, config_));
     ServerOptions options = TRY(server_options());
     CoreShare cores(threads());
     ServedModels models = TRY(served_.load(model_, limits_, cores, interrupt));
@@ -137,10 +145,12 @@ class ServeCommand final : public Command {
     return options;
   }
 
+  CLI::App* app_ = nullptr;
   ModelFlags model_;
   ServedModelFlags served_;
   HttpOptions http_;
   SchedulerOptions limits_;
+  std::string config_;
   std::string tls_cert_;
   std::string tls_key_;
   std::string key_file_;

@@ -17,6 +17,8 @@ class Command {
   virtual void add_flags(CLI::App& app) = 0;
   // Runs after the flags were read. Results go to standard output, everything else to standard error.
   virtual Result<> run(const Interrupt& interrupt) = 0;
+  // What the program ends with when run() succeeded: other than 0 where the result itself is a refusal.
+  virtual int done_code() const { return 0; }
 };
 
 std::unique_ptr<Command> make_embed_command();
@@ -26,5 +28,7 @@ std::unique_ptr<Command> make_tokenize_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_pull_command();
+std::unique_ptr<Command> make_validate_command();
+std::unique_ptr<Command> make_tune_command();
 
 }  // namespace inlay

@@ -7,6 +7,7 @@ namespace inlay {
 
 constexpr int kExitDone = 0;
 constexpr int kExitUsage = 2;
+constexpr int kExitNotSuited = 10;     // inlay validate: the candidate loses more than the rule allows
 constexpr int kExitInterrupted = 130;  // 128 + SIGINT, as a shell shows it
 constexpr int kExitReaderLeft = 141;   // 128 + SIGPIPE
 

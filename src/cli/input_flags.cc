@@ -17,12 +17,16 @@ void InputFlags::add_ids(CLI::App& app) {
             "Field of a JSON line that holds token ids to use as given, special tokens included, instead of a text");
 }
 
-Result<TextReader> InputFlags::open(const Interrupt& interrupt) const {
+Result<TextReaderOptions> InputFlags::reader_options() const {
   const std::optional<InputFormat> format = input_format_from_name(format_);
   if (!format) return fail(ErrorCode::kInvalidArgument, "--input-format {}: wanted auto, jsonl or text", format_);
   TextReaderOptions options = options_;
   options.format = *format;
-  return TextReader::open(path, options, &interrupt);
+  return options;
+}
+
+Result<TextReader> InputFlags::open(const Interrupt& interrupt) const {
+  return TextReader::open(path, TRY(reader_options()), &interrupt);
 }
 
 }  // namespace inlay

@@ -18,6 +18,8 @@ class InputFlags {
   // The flag for rows of token ids, where a command takes them.
   void add_ids(CLI::App& app);
   bool holds_ids() const { return !options_.ids_field.empty(); }
+  // How the flags say to read it.
+  Result<TextReaderOptions> reader_options() const;
   // Opens what the flags name; "-" is standard input.
   Result<TextReader> open(const Interrupt& interrupt) const;
 

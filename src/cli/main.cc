@@ -23,7 +23,7 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-constexpr std::array<CommandEntry, 7> kCommands = {{
+constexpr CommandEntry kCommands[] = {
     {"serve", "Answer over HTTP, in the dialects that clients speak already", make_serve_command},
     {"embed", "Turn texts into vectors: a file or standard input in, a file or standard output out", make_embed_command},
     {"rerank", "Rank texts by how well they answer a query", make_rerank_command},
@@ -31,11 +31,13 @@ constexpr std::array<CommandEntry, 7> kCommands = {{
     {"inspect", "Say what a model folder holds", make_inspect_command},
     {"pull", "Download a model from the hub, or say where it lies", make_pull_command},
     {"bench", "Measure speed on texts, beside what this machine can reach", make_bench_command},
-}};
+    {"validate", "Prove on your texts that a smaller model is good enough, or say that it is not", make_validate_command},
+    {"tune", "Find the settings that serve best within a latency objective", make_tune_command},
+};
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 internal error, 2 bad input or usage, 3 not found, 4 unsupported model, 5 unavailable,\n"
-    "7 corrupt file, 130 interrupted, 141 the reader of the output left.\n"
+    "7 corrupt file, 10 not suited (validate, tune), 130 interrupted, 141 the reader of the output left.\n"
     "Every flag also reads an environment variable: --max-length is INLAY_MAX_LENGTH.";
 
 int report(const Error& error, const Interrupt& interrupt) {
@@ -47,7 +49,7 @@ int report(const Error& error, const Interrupt& interrupt) {
 // CLI11 takes an unknown command for a missing one.
 bool is_unknown_command(const char* argument) {
   if (argument[0] == '-') return false;
-  return std::none_of(kCommands.begin(), kCommands.end(),
+  return std::none_of(std::begin(kCommands), std::end(kCommands),
                       [argument](const CommandEntry& entry) { return std::string_view(entry.name) == argument; });
 }
 
@@ -83,7 +85,7 @@ int run(int count, char** arguments) {
   for (size_t i = 0; i < commands.size(); ++i) {
     if (!parsers[i]->parsed()) continue;
     const Result<> done = commands[i]->run(interrupt);
-    return done ? kExitDone : report(done.error(), interrupt);
+    return done ? commands[i]->done_code() : report(done.error(), interrupt);
   }
   return kExitUsage;
 }

@@ -1,11 +1,17 @@
 #include "cli/model_flags.h"
 
+#include <spdlog/spdlog.h>
+
 #include "cli/download_bar.h"
 #include "cli/flags.h"
 #include "hub/locate_model.h"
+#include "jobs/validate/precision_trial.h"
 
 namespace inlay {
 namespace {
+
+// Enough for a P99, in seconds even on slow machines.
+constexpr size_t kTextsValidatedOn = 256;
 
 Result<TruncationSide> truncation_from_name(const std::string& name) {
   if (name == "right") return TruncationSide::kRight;
@@ -44,6 +50,10 @@ Result<std::optional<Pooling>> optional_pooling(const std::string& name) {
 void ModelFlags::add_text_flags(CLI::App& app) {
   add_value(app, "--model", model_,
             "Folder of the model as Hugging Face lays it out, its name on the hub (org/name), or a .gguf file");
+  add_reading_flags(app);
+}
+
+void ModelFlags::add_reading_flags(CLI::App& app) {
   add_value(app, "--max-length", max_length_,
             "Most tokens of a text, special tokens included; the model's own limit unless given")
       ->check(CLI::PositiveNumber);
@@ -66,14 +76,18 @@ void ModelFlags::add_compute_flags(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 20));
 }
 
-void ModelFlags::add_all(CLI::App& app) {
-  add_text_flags(app);
-  add_compute_flags(app);
+void ModelFlags::add_vector_flags(CLI::App& app) {
   add_value(app, "--pooling", pooling_,
             "Pooling instead of the model's: cls, mean, max, ...; splade for the words' weights of a masked language model");
   add_value(app, "--normalize", normalize_, "Scale vectors to length 1: auto (as the model says), on or off")
       ->capture_default_str();
   add_value(app, "--dimensions", dimensions_, "Keep so many leading numbers of each vector")->check(CLI::PositiveNumber);
+}
+
+void ModelFlags::add_all(CLI::App& app) {
+  add_text_flags(app);
+  add_compute_flags(app);
+  add_vector_flags(app);
 }
 
 Result<Normalize> ModelFlags::normalize() const { return normalize_from_name(normalize_); }
@@ -103,6 +117,31 @@ Result<EngineOptions> ModelFlags::options(const Interrupt* interrupt) const {
   DownloadBar bar;  // Other flags were checked before, since this may take long.
   options.model = TRY(locate_model(model_, hub_options_from_environment(), bar.pull_options(interrupt)));
   return options;
+}
+
+void ModelFlags::add_choice_flags(CLI::App& app) {
+  add_value(
+      app, "--validate-on", validate_on_,
+      "File of texts; --dtype auto then takes the fastest precision that loses little enough on them (see inlay validate)");
+}
+
+Result<EngineOptions> ModelFlags::chosen_options(const Interrupt& interrupt) const {
+  EngineOptions chosen = TRY(options(&interrupt));
+  if (validate_on_.empty()) return chosen;
+  if (chosen.dtype != Precision::kAuto) {
+    return fail(ErrorCode::kInvalidArgument, "--validate-on chooses among precisions, but --dtype {} names one", dtype_);
+  }
+  SampleOptions sampling;
+  sampling.sources = {parse_sample_source(validate_on_)};
+  sampling.rows = kTextsValidatedOn;
+  const Sample texts = TRY(read_sample(sampling, SampleKind::kTexts, &interrupt));
+  JobHooks hooks;
+  hooks.stopped = [&interrupt] { return interrupt.requested(); };
+  const DtypeChoice choice = TRY(choose_dtype(chosen, texts, ValidationRule{}, hooks));
+  for (const PrecisionTrial& trial : choice.trials) spdlog::info("{}", trial_text(trial));
+  spdlog::info("--dtype auto takes {}", choice.why);
+  chosen.dtype = choice.dtype;
+  return chosen;
 }
 
 }  // namespace inlay

@@ -1,11 +1,14 @@
 #include "cli/served_models.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <system_error>
 
 #include "cli/flags.h"
+#include "engine/validation_report.h"
 
 namespace inlay {
 namespace {
@@ -42,8 +45,11 @@ Result<std::pair<std::string, double>> weight_of(const std::string& text) {
 Result<std::unique_ptr<EmbedService>> load_one(ModelFlags flags, const LoadRequest& request, const SchedulerOptions& limits,
                                                CoreShare& cores, const Interrupt* interrupt = nullptr) {
   flags.set_model(request.folder);
-  const EngineOptions engine = TRY(flags.options(interrupt));
-  return load_service(engine, request.name, limits, CorePart{cores, request.weight});
+  const EngineOptions engine = interrupt == nullptr ? TRY(flags.options()) : TRY(flags.chosen_options(*interrupt));
+  std::unique_ptr<EmbedService> service = TRY(load_service(engine, request.name, limits, CorePart{cores, request.weight}));
+  const Precision precision = precision_from_name(service->facts().dtype).value_or(engine.dtype);
+  if (const std::optional<std::string> warning = validation_warning(engine.model, precision)) spdlog::warn("{}", *warning);
+  return service;
 }
 
 }  // namespace

@@ -43,6 +43,11 @@ Result<> read_weights(ModelReport& report) {
   return report.spec.tokens ? read_module_weights(report.spec.tokens->modules, report) : Result<>();
 }
 
+Result<> read_reports(const std::filesystem::path& folder, ModelReport& report) {
+  report.validations = TRY(read_validations(folder));
+  return {};
+}
+
 Result<> read_tokenizer(const std::filesystem::path& folder, ModelReport& report) {
   const Tokenizer tokenizer = TRY(Tokenizer::load(folder, report.spec.lower_case_first));
   report.tokenizer_kind = tokenizer.kind();
@@ -132,6 +137,20 @@ void put_encoder(JsonWriter& json, const EncoderConfig& encoder) {
   json.key("token_types").value(encoder.token_types).key("layer_norm_eps").value(encoder.layer_norm_eps);
 }
 
+void put_validations(JsonWriter& json, const std::vector<ValidationSummary>& summaries) {
+  json.key("validations").begin_array();
+  for (const ValidationSummary& summary : summaries) {
+    json.begin_object().key("dtype").value(summary.dtype).key("reference_dtype").value(summary.reference_dtype);
+    json.key("passed").value(summary.passed).key("is_stale").value(summary.is_stale).key("created").value(summary.created);
+    json.key("texts").value(summary.texts).key("p99").value(summary.p99).key("reasons").begin_array();
+    for (const std::string& reason : summary.reasons) json.value(reason);
+    json.end_array();
+    if (summary.recall_5_loss) json.key("recall_5_loss").value(*summary.recall_5_loss);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 // A line of the table: the name in a column of its own.
 std::string line(std::string_view name, const std::string& value) { return fmt::format("{:<14} {}\n", name, value); }
 
@@ -154,6 +173,7 @@ Result<ModelReport> inspect_model(const EngineOptions& options) {
   report.auto_precision = resolve_precision(Precision::kAuto, kernels());
   if (const Result<> read = read_tokenizer(report.spec.folder, report); !read) report.problem = read.error();
   if (const Result<> read = read_weights(report); !read) report.problem = read.error();
+  if (const Result<> read = read_reports(options.model, report); !read) report.problem = read.error();
   if (!report.problem) measure_memory(options, report);
   return report;
 }
@@ -187,6 +207,7 @@ std::string report_json(const ModelReport& report) {
     json.key("dtype").value(precision_name(report.precision));
     put_memory(json, *report.memory);
   }
+  put_validations(json, report.validations);
   if (report.problem) json.key("problem").value(report.problem->message);
   json.end_object();
   return json.text() + "\n";
@@ -227,6 +248,7 @@ std::string report_table(const ModelReport& report) {
     text += line("memory in", fmt::format("{}, one lane, one text of the greatest length", precision_name(report.precision)));
     text += memory_lines(*report.memory);
   }
+  for (const ValidationSummary& summary : report.validations) text += line("validation", validation_text(summary));
   for (const std::string& note : spec.notes) text += line("note", note);
   return text;
 }

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/validation_report.h"
 #include "jobs/memory_report.h"
 #include "model/model_spec.h"
 
@@ -31,6 +32,7 @@ struct ModelReport {
   std::map<std::string, WeightSum> weight_dtypes;  // by element type, as files name it
   Precision precision = Precision::kFloat32;       // that memory was measured in
   std::optional<MemoryReport> memory;              // with one lane; nothing if the model could not be loaded
+  std::vector<ValidationSummary> validations;      // that lie beside the weights
   // What keeps the folder from being used: the report is still worth showing.
   std::optional<Error> problem;
 };

@@ -47,6 +47,11 @@ Result<std::string> read_text(const Json& row, const std::string& field) {
   return std::string(TRY(value.as_string()));
 }
 
+std::string read_more(const Json& row, const std::string& field) {
+  const std::optional<Json> value = row.find(field);
+  return value && value->is_string() ? std::string(*value->as_string()) : std::string();
+}
+
 // Whether an id is one of the model's is the engine's to say.
 Result<std::vector<int64_t>> read_token_ids(const Json& row, const std::string& field) {
   const Json value = TRY(row.get(field));
@@ -128,6 +133,7 @@ TextRow TextReader::read_json(const Line& line) const {
   const Result<std::string> id = read_id(document->root(), options_.id_field);
   if (!id) return refuse(id.error());
   row.id = *id;
+  for (const std::string& field : options_.more_fields) row.more.push_back(read_more(document->root(), field));
   if (!options_.ids_field.empty()) {
     Result<std::vector<int64_t>> ids = read_token_ids(document->root(), options_.ids_field);
     if (!ids) return refuse(ids.error());

@@ -22,8 +22,9 @@ struct TextReaderOptions {
   InputFormat format = InputFormat::kAuto;
   std::string text_field = "text";
   std::string id_field = "id";
-  std::string ids_field = {};                // if set, rows hold token ids in this field instead of a text; JSON lines only
-  size_t max_line_bytes = size_t{64} << 20;  // A longer line is that row's error and is never held in memory.
+  std::string ids_field = {};                 // if set, rows hold token ids in this field instead of a text; JSON lines only
+  std::vector<std::string> more_fields = {};  // further fields to read as strings
+  size_t max_line_bytes = size_t{64} << 20;   // A longer line is that row's error and is never held in memory.
 };
 
 // One row of the input. A row that is no usable text is still a row, so that results never shift.
@@ -32,6 +33,7 @@ struct TextRow {
   std::string id;            // JSON text: "a string" with quotes and escapes, or an integer; empty if the row has none
   Result<std::string> text;  // or why there is none: "line 7: text is blank"; empty if the row has ids
   std::optional<std::vector<int64_t>> ids = {};  // token ids, where the reader was told to read them
+  std::vector<std::string> more = {};            // values of more_fields; empty where the row has no such string
 
   size_t bytes() const { return (text ? text->size() : 0) + (ids ? ids->size() * sizeof(int64_t) : 0); }
 };

@@ -16,12 +16,48 @@ static_assert(std::endian::native == std::endian::little, "the header says '<f4'
 // A multiple of 64, as the format wants, with room for any count of rows: the count is known only at the end.
 constexpr size_t kNpyHeaderBytes = 128;
 
-std::string npy_header(uint64_t rows, int dimensions) {
+const char* npy_type(OutputType type) {
+  switch (type) {
+    case OutputType::kFloat: return "<f4";
+    case OutputType::kFp16: return "<f2";
+    case OutputType::kInt8:
+    case OutputType::kBinary: return "|i1";
+    case OutputType::kUint8:
+    case OutputType::kUbinary: return "|u1";
+  }
+  return "";
+}
+
+// A vector on its way to the output: encodes one at a time.
+class Encoder {
+ public:
+  Encoder(StoredAs stored, int dimensions)
+      : stored_(std::move(stored)),
+        columns_(output_columns(stored_.type, static_cast<size_t>(dimensions))),
+        bytes_(output_bytes(stored_.type, static_cast<size_t>(dimensions))) {}
+
+  OutputType type() const { return stored_.type; }
+  size_t columns() const { return columns_; }
+  size_t bytes() const { return bytes_.size(); }
+  // Valid until the next call.
+  std::span<const std::byte> encode(std::span<const float> vector) {
+    encode_vector(vector, stored_.type, stored_.ranges ? &*stored_.ranges : nullptr, bytes_);
+    return bytes_;
+  }
+
+ private:
+  StoredAs stored_;
+  size_t columns_;
+  std::vector<std::byte> bytes_;
+};
+
+std::string npy_header(uint64_t rows, const Encoder& encoder) {
   std::string header("\x93NUMPY\x01\x00", 8);
   const size_t rest = kNpyHeaderBytes - 10;
   header += static_cast<char>(rest & 0xFF);
   header += static_cast<char>(rest >> 8);
-  header += fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, dimensions);
+  header += fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}, {}), }}", npy_type(encoder.type()), rows,
+                        encoder.columns());
   header.resize(kNpyHeaderBytes - 1, ' ');
   header += '\n';
   return header;
@@ -37,13 +73,13 @@ void put_id(JsonWriter& json, const RowKey& key) {
 
 class JsonlWriter final : public VectorWriter {
  public:
-  explicit JsonlWriter(OutputFile file) : file_(std::move(file)) {}
+  JsonlWriter(OutputFile file, Encoder encoder) : file_(std::move(file)), encoder_(std::move(encoder)) {}
 
   Result<> write(const RowKey& key, std::span<const float> vector) override {
     json_.begin_object();
     put_id(json_, key);
     json_.key("embedding").begin_array();
-    for (const float number : vector) json_.value(number);
+    put_numbers(vector);
     json_.end_array().end_object();
     return put_line();
   }
@@ -59,6 +95,22 @@ class JsonlWriter final : public VectorWriter {
   Result<> finish() override { return file_.commit(); }
 
  private:
+  void put_numbers(std::span<const float> vector) {
+    if (encoder_.type() == OutputType::kFloat) {
+      for (const float number : vector) json_.value(number);
+      return;
+    }
+    const std::span<const std::byte> stored = encoder_.encode(vector);
+    const bool is_signed = encoder_.type() == OutputType::kInt8 || encoder_.type() == OutputType::kBinary;
+    if (encoder_.type() == OutputType::kFp16) {
+      halves_.resize(vector.size());
+      decode_vector(stored, OutputType::kFp16, nullptr, halves_);
+      for (const float number : halves_) json_.value(number);
+      return;
+    }
+    for (const std::byte code : stored) json_.value(is_signed ? int{static_cast<int8_t>(code)} : static_cast<int>(code));
+  }
+
   Result<> put_line() {
     TRY_VOID(file_.write(json_.text()));
     json_.clear();
@@ -66,24 +118,26 @@ class JsonlWriter final : public VectorWriter {
   }
 
   OutputFile file_;
+  Encoder encoder_;
+  std::vector<float> halves_;
   JsonWriter json_;
 };
 
 class NpyWriter final : public VectorWriter {
  public:
-  static Result<std::unique_ptr<VectorWriter>> open(const std::string& path, int dimensions) {
+  static Result<std::unique_ptr<VectorWriter>> open(const std::string& path, Encoder encoder) {
     OutputFile file = TRY(OutputFile::create(path));
     if (!file.is_rewritable()) {
       return fail(ErrorCode::kInvalidArgument, "{}: .npy starts with the count of rows, which needs a regular file; use jsonl",
                   file.name());
     }
-    TRY_VOID(file.write(npy_header(0, dimensions)));
-    return std::unique_ptr<VectorWriter>(new NpyWriter(std::move(file), path, dimensions));
+    TRY_VOID(file.write(npy_header(0, encoder)));
+    return std::unique_ptr<VectorWriter>(new NpyWriter(std::move(file), path, std::move(encoder)));
   }
 
   Result<> write(const RowKey&, std::span<const float> vector) override {
     ++rows_;
-    return file_.write({reinterpret_cast<const char*>(vector.data()), vector.size_bytes()});
+    return put(encoder_.encode(vector));
   }
 
   Result<> write_failed(const RowKey& key, std::string_view why) override {
@@ -94,13 +148,15 @@ class NpyWriter final : public VectorWriter {
     json.key("error").value(why).end_object();
     TRY_VOID(errors_->write(json.text()));
     TRY_VOID(errors_->write("\n"));
-    return write(key, zeros_);
+    ++rows_;
+    const std::vector<std::byte> zeros(encoder_.bytes());
+    return put(zeros);
   }
 
   Result<> flush() override { return file_.flush(); }
 
   Result<> finish() override {
-    TRY_VOID(file_.rewrite(0, npy_header(rows_, dimensions_)));
+    TRY_VOID(file_.rewrite(0, npy_header(rows_, encoder_)));
     std::error_code ignored;
     if (!errors_) std::filesystem::remove(errors_path_, ignored);
     if (errors_) TRY_VOID(errors_->commit());
@@ -108,14 +164,17 @@ class NpyWriter final : public VectorWriter {
   }
 
  private:
-  NpyWriter(OutputFile file, const std::string& path, int dimensions)
-      : file_(std::move(file)), errors_path_(path + ".errors.jsonl"), dimensions_(dimensions), zeros_(dimensions) {}
+  NpyWriter(OutputFile file, const std::string& path, Encoder encoder)
+      : file_(std::move(file)), errors_path_(path + ".errors.jsonl"), encoder_(std::move(encoder)) {}
+
+  Result<> put(std::span<const std::byte> bytes) {
+    return file_.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
 
   OutputFile file_;
   std::string errors_path_;
   std::optional<OutputFile> errors_;
-  int dimensions_;
-  std::vector<float> zeros_;
+  Encoder encoder_;
   uint64_t rows_ = 0;
 };
 
@@ -137,10 +196,12 @@ Result<OutputFormat> choose_output_format(const std::string& path, OutputFormat 
               "{}: the suffix names no output format (.npy, .jsonl); say --output-format npy or jsonl", path);
 }
 
-Result<std::unique_ptr<VectorWriter>> open_writer(const std::string& path, OutputFormat format, int dimensions) {
+Result<std::unique_ptr<VectorWriter>> open_writer(const std::string& path, OutputFormat format, int dimensions,
+                                                  StoredAs stored) {
   const OutputFormat chosen = TRY(choose_output_format(path, format));
-  if (chosen == OutputFormat::kNpy) return NpyWriter::open(path, dimensions);
-  return std::unique_ptr<VectorWriter>(new JsonlWriter(TRY(OutputFile::create(path))));
+  Encoder encoder(std::move(stored), dimensions);
+  if (chosen == OutputFormat::kNpy) return NpyWriter::open(path, std::move(encoder));
+  return std::unique_ptr<VectorWriter>(new JsonlWriter(TRY(OutputFile::create(path)), std::move(encoder)));
 }
 
 }  // namespace inlay

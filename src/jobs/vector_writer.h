@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "engine/output_type.h"
 
 namespace inlay {
 
@@ -32,12 +33,19 @@ class VectorWriter {
   virtual Result<> finish() = 0;
 };
 
-// kNpy: float32 [rows, dimensions], NumPy format 1.0. A failed row is a row of zeros (never NaN), and is listed in
-// PATH.errors.jsonl as {"row":0,"line":1,"id":…,"error":"…"}; a list left by an earlier run is removed when nothing failed.
-// kJsonl: {"id":…,"embedding":[…]} or {"id":…,"error":"…"} a row; "index" from 0 in place of "id" where a row has none. Numbers
-// are the shortest decimals that read back as the same float.
-// kAuto: by suffix (.npy, .jsonl, .ndjson); JSON lines for standard output ("-").
-Result<std::unique_ptr<VectorWriter>> open_writer(const std::string& path, OutputFormat format, int dimensions);
+// kNpy: float32 (or as StoredAs says) [rows, dimensions], NumPy format 1.0. A failed row is a row of zeros (never NaN), and is
+// listed in PATH.errors.jsonl as {"row":0,"line":1,"id":…,"error":"…"}; a list left by an earlier run is removed when nothing
+// failed. kJsonl: {"id":…,"embedding":[…]} or {"id":…,"error":"…"} a row; "index" from 0 in place of "id" where a row has none.
+// Numbers are the shortest decimals that read back as the same float. kAuto: by suffix (.npy, .jsonl, .ndjson); JSON lines for
+// standard output ("-"). Vectors are floats when they are written; the output holds what encode_vector (engine/output_type.h)
+// makes of them: kNpy of '<f2',
+// '|i1' or '|u1', kJsonl integers, or the decimals of fp16 numbers.
+struct StoredAs {
+  OutputType type = OutputType::kFloat;
+  std::optional<OutputRanges> ranges = {};  // of the integers
+};
+Result<std::unique_ptr<VectorWriter>> open_writer(const std::string& path, OutputFormat format, int dimensions,
+                                                  StoredAs stored = {});
 
 // "auto", "npy", "jsonl".
 std::optional<OutputFormat> output_format_from_name(std::string_view name);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "engine/output_type.h"
 
 namespace inlay {
 
@@ -39,36 +40,33 @@ std::string float_bytes(std::span<const float> vector) {
   return bytes;
 }
 
-std::vector<int> to_int8(std::span<const float> vector) {
-  float largest = 0;
-  for (const float value : vector) largest = std::max(largest, std::fabs(value));
-  std::vector<int> result;
-  result.reserve(vector.size());
-  for (const float value : vector) {
-    result.push_back(largest == 0 ? 0 : static_cast<int>(std::lround(static_cast<double>(value) / largest * 127)));
-  }
-  return result;
+namespace {
+
+// Each stored byte as the number that it is.
+std::vector<int> stored_numbers(std::span<const float> vector, OutputType type) {
+  std::vector<std::byte> bytes(output_bytes(type, vector.size()));
+  encode_vector(vector, type, nullptr, bytes);
+  const bool is_signed = type == OutputType::kInt8 || type == OutputType::kBinary;
+  std::vector<int> numbers;
+  numbers.reserve(bytes.size());
+  for (const std::byte byte : bytes) numbers.push_back(is_signed ? int{static_cast<int8_t>(byte)} : static_cast<int>(byte));
+  return numbers;
 }
 
-std::vector<int> to_uint8(std::span<const float> vector) {
-  std::vector<int> result = to_int8(vector);
-  for (int& value : result) value += 128;
-  return result;
-}
+}  // namespace
+
+std::vector<int> to_int8(std::span<const float> vector) { return stored_numbers(vector, OutputType::kInt8); }
+
+std::vector<int> to_uint8(std::span<const float> vector) { return stored_numbers(vector, OutputType::kUint8); }
 
 std::vector<int> to_ubinary(std::span<const float> vector) {
   INLAY_CHECK(vector.size() % 8 == 0, "the request was checked for whole bytes");
-  std::vector<int> result(vector.size() / 8);
-  for (size_t i = 0; i < vector.size(); ++i) {
-    if (vector[i] > 0) result[i / 8] |= 128 >> (i % 8);
-  }
-  return result;
+  return stored_numbers(vector, OutputType::kUbinary);
 }
 
 std::vector<int> to_binary(std::span<const float> vector) {
-  std::vector<int> result = to_ubinary(vector);
-  for (int& value : result) value -= 128;
-  return result;
+  INLAY_CHECK(vector.size() % 8 == 0, "the request was checked for whole bytes");
+  return stored_numbers(vector, OutputType::kBinary);
 }
 
 void write_numbers(JsonWriter& json, std::span<const float> numbers) {
