@@ -38,7 +38,7 @@ using HeaderList = std::unique_ptr<curl_slist, HeaderListDeleter>;
 struct HttpClient::Call {
   const Sink& sink;
   const std::function<bool()>& is_cancelled;
-  HttpResponse response = {};
+  FetchResponse response = {};
   std::optional<Error> error = {};
 
   static size_t take_header(char* data, size_t size, size_t count, void* context) {
@@ -77,7 +77,7 @@ HttpClient::HttpClient(std::function<bool()> is_cancelled)
 
 HttpClient::~HttpClient() { curl_easy_cleanup(handle_); }
 
-Result<HttpResponse> HttpClient::send(const HttpRequest& request, const Sink& sink) {
+Result<FetchResponse> HttpClient::send(const FetchRequest& request, const Sink& sink) {
   if (handle_ == nullptr) return fail(ErrorCode::kInternal, "the HTTP library does not start");
   Call call = {.sink = sink, .is_cancelled = is_cancelled_};
   std::array<char, CURL_ERROR_SIZE> message = {};
@@ -123,13 +123,13 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request, const Sink& si
 
 HttpClient::HttpClient(std::function<bool()> is_cancelled) : is_cancelled_(std::move(is_cancelled)) {}
 HttpClient::~HttpClient() = default;
-Result<HttpResponse> HttpClient::send(const HttpRequest& request, const Sink&) {
+Result<FetchResponse> HttpClient::send(const FetchRequest& request, const Sink&) {
   return fail(ErrorCode::kUnsupported, "{}: this build downloads nothing (INLAY_DOWNLOADS is off)", request.url);
 }
 
 #endif
 
-std::string_view HttpResponse::header(std::string_view name) const {
+std::string_view FetchResponse::header(std::string_view name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? std::string_view() : std::string_view(found->second);
 }

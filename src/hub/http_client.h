@@ -13,14 +13,14 @@
 
 namespace inlay {
 
-struct HttpRequest {
+struct FetchRequest {
   std::string url;
   std::string token = {};    // sent as a bearer token to the host of `url` alone, also when it redirects to others
   bool is_head = false;      // redirects are not followed, so that their headers can be read
   uint64_t resume_from = 0;  // first byte wanted
 };
 
-struct HttpResponse {
+struct FetchResponse {
   int status = 0;
   std::map<std::string, std::string, std::less<>> headers = {};  // of the last response; names in lower case
 
@@ -31,7 +31,7 @@ struct HttpResponse {
 class HttpClient {
  public:
   // Takes a part of the body. Its error ends the request and is returned.
-  using Sink = std::function<Result<>(const HttpResponse& response, std::string_view part)>;
+  using Sink = std::function<Result<>(const FetchResponse& response, std::string_view part)>;
 
   // `is_cancelled` is asked at least once a second and ends a request with kCancelled.
   explicit HttpClient(std::function<bool()> is_cancelled);
@@ -41,7 +41,7 @@ class HttpClient {
 
   // Any status is a result, and only bodies of 200 and 206 go to `sink`. A server that can't be reached, or doesn't go on for
   // half a minute, is kUnavailable.
-  Result<HttpResponse> send(const HttpRequest& request, const Sink& sink);
+  Result<FetchResponse> send(const FetchRequest& request, const Sink& sink);
 
  private:
   struct Call;

@@ -82,7 +82,7 @@ Result<> HubClient::pause(int attempt) const {
   return {};
 }
 
-std::optional<Error> HubClient::failure(const HttpResponse& response, const std::string& url) const {
+std::optional<Error> HubClient::failure(const FetchResponse& response, const std::string& url) const {
   const int status = response.status;
   if (status >= 200 && status < 400) return std::nullopt;
   const std::string_view reason = response.header("x-error-code");
@@ -105,8 +105,8 @@ Result<HubListing> HubClient::list(const ModelId& id) {
   std::string text;
   for (int attempt = 1;; ++attempt) {
     text.clear();
-    const Result<HttpResponse> response = http_.send(
-        {.url = url, .token = options_.token}, [&text, &url](const HttpResponse&, std::string_view part) -> Result<> {
+    const Result<FetchResponse> response = http_.send(
+        {.url = url, .token = options_.token}, [&text, &url](const FetchResponse&, std::string_view part) -> Result<> {
           if (text.size() + part.size() > kMaxListing)
             return fail(ErrorCode::kTooLarge, "{}: more than {} bytes", url, kMaxListing);
           text += part;
@@ -132,11 +132,11 @@ Result<HubListing> HubClient::list(const ModelId& id) {
 
 // Headers of a file, whose bytes may lie on another host: a redirect there is the answer, one within the hub is a model that
 // was renamed and is followed.
-Result<HttpResponse> HubClient::head(const std::string& url) {
+Result<FetchResponse> HubClient::head(const std::string& url) {
   std::string at = url;
   for (int move = 0; move < kMaxMoves; ++move) {
-    HttpResponse response = TRY(http_.send({.url = at, .token = options_.token, .is_head = true},
-                                           [](const HttpResponse&, std::string_view) { return Result<>(); }));
+    FetchResponse response = TRY(http_.send({.url = at, .token = options_.token, .is_head = true},
+                                            [](const FetchResponse&, std::string_view) { return Result<>(); }));
     const std::string_view location = response.header("location");
     const bool is_move =
         response.status >= 300 && response.status < 400 && location.starts_with('/') && !location.starts_with("//");
@@ -152,7 +152,7 @@ Result<HubFile> HubClient::look_up(const ModelId& id, const std::string& commit,
                                      url_encode(path, true)),
                   .etag = {}};
   for (int attempt = 1;; ++attempt) {
-    const Result<HttpResponse> response = head(file.url);
+    const Result<FetchResponse> response = head(file.url);
     const std::optional<Error> error = response ? failure(*response, file.url) : std::optional(response.error());
     if (error) {
       if (!is_passing(*error) || attempt == kAttempts) return tl::unexpected<Error>(*error);
@@ -181,7 +181,7 @@ Result<> HubClient::fetch_rest(const HubFile& file, const std::filesystem::path&
   if (!out) return tl::unexpected<Error>(write_failure(target));
   const uint64_t begin = done;
   bool is_first = true;
-  const HttpClient::Sink sink = [&](const HttpResponse& response, std::string_view part) -> Result<> {
+  const HttpClient::Sink sink = [&](const FetchResponse& response, std::string_view part) -> Result<> {
     if (std::exchange(is_first, false) && begin > 0) {
       const bool goes_on =
           response.status == 206 && response.header("content-range").starts_with(fmt::format("bytes {}-", begin));
@@ -198,7 +198,7 @@ Result<> HubClient::fetch_rest(const HubFile& file, const std::filesystem::path&
     progress(done);
     return {};
   };
-  const HttpResponse response = TRY(http_.send({.url = file.url, .token = options_.token, .resume_from = begin}, sink));
+  const FetchResponse response = TRY(http_.send({.url = file.url, .token = options_.token, .resume_from = begin}, sink));
   if (std::fflush(out.get()) != 0) return tl::unexpected<Error>(write_failure(target));
   if (response.status == 416) {
     std::error_code ignored;

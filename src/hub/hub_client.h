@@ -40,13 +40,13 @@ class HubClient {
   Result<> download(const HubFile& file, const std::filesystem::path& target, const std::function<void(uint64_t)>& progress);
 
  private:
-  Result<HttpResponse> head(const std::string& url);
+  Result<FetchResponse> head(const std::string& url);
   Result<> fetch_rest(const HubFile& file, const std::filesystem::path& target, const std::function<void(uint64_t)>& progress);
   Result<> fetch_whole(const HubFile& file, const std::filesystem::path& target, const std::function<void(uint64_t)>& progress);
   // Waits before attempt `attempt`, counted from 1; kCancelled if interrupted.
   Result<> pause(int attempt) const;
   // The error that a status means; nothing for 200, 206 and redirects.
-  std::optional<Error> failure(const HttpResponse& response, const std::string& url) const;
+  std::optional<Error> failure(const FetchResponse& response, const std::string& url) const;
 
   HubOptions options_;
   std::function<bool()> is_cancelled_;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "model/model_spec.h"
-#include "server/word_piece_decode.h"
 
 namespace inlay {
 namespace {
@@ -91,7 +90,14 @@ Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, boo
 }
 
 Result<std::string> EngineService::decode(std::span<const int64_t> ids, bool skip_special_tokens) const {
-  return decode_word_pieces(engine_.tokenizer(), ids, skip_special_tokens);
+  const int64_t end = engine_.tokenizer().vocab_size();
+  std::vector<int32_t> known;
+  known.reserve(ids.size());
+  for (const int64_t id : ids) {
+    if (id < 0 || id >= end) return fail(ErrorCode::kInvalidArgument, "token id {} is not in 0 to {}", id, end - 1);
+    known.push_back(static_cast<int32_t>(id));
+  }
+  return engine_.tokenizer().decode(known, skip_special_tokens);
 }
 
 Result<ServingOptions> options_for_serving(EngineOptions options) {
