@@ -69,7 +69,8 @@ class Page:
 
     def wait_for(self, expression, seconds=30):
         end = time.monotonic() + seconds
-        while not self.evaluate(expression):
+        # Until the page is there, its elements are not.
+        while not self.evaluate(f"(() => {{ try {{ return {expression}; }} catch {{ return false; }} }})()"):
             assert time.monotonic() < end, f"never true: {expression}\n{self.evaluate('document.body.innerText')}"
             time.sleep(0.1)
 
