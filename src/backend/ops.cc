@@ -35,7 +35,7 @@ void layer_norm(const Kernels& kernels, const Share& share, const NormWeights& n
 }
 
 void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
-  if (op.format != Format::kBF16 && op.format != Format::kI8) return;
+  if (!is_narrow(op.format)) return;
   const Share::Range part = share.part_of(op.rows);
   const int64_t bytes = kernels.panel(op.format).activation_bytes;
   ConvertArgs args;
@@ -49,7 +49,7 @@ void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
   if (op.format == Format::kBF16) return kernels.to_bf16(args);
   args.scale = op.output.scale + part.begin;
   args.minimum = op.output.minimum + part.begin;
-  kernels.to_codes(args);
+  (op.format == Format::kI4 ? kernels.to_codes_i4 : kernels.to_codes)(args);
 }
 
 size_t attention_scratch_bytes(const Kernels& kernels, bool is_bf16, int longest, int head_dim) {

@@ -23,11 +23,12 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-constexpr std::array<CommandEntry, 5> kCommands = {{
+constexpr std::array<CommandEntry, 6> kCommands = {{
     {"serve", "Answer over HTTP, in the dialects that clients speak already", make_serve_command},
     {"embed", "Turn texts into vectors: a file or standard input in, a file or standard output out", make_embed_command},
     {"tokenize", "Print the ids and tokens of texts", make_tokenize_command},
     {"inspect", "Say what a model folder holds", make_inspect_command},
+    {"quantize", "Make a smaller copy of a model folder", make_quantize_command},
     {"bench", "Measure speed on texts, beside what this machine can reach", make_bench_command},
 }};
 

@@ -8,7 +8,8 @@
 namespace inlay {
 namespace {
 
-constexpr Precision kPrecisions[] = {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8};
+constexpr Precision kPrecisions[] = {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8,
+                                     Precision::kInt4};
 
 std::vector<std::vector<float>> vectors_of(const Engine& engine) {
   std::mt19937 random(3);

@@ -55,11 +55,6 @@ Result<> refuse_what_changes_vectors(const std::filesystem::path& folder, const 
   TRY_VOID(refuse_flag(config, "is_decoder", "decoders see only earlier tokens"));
   TRY_VOID(refuse_flag(config, "add_cross_attention", "there is no second input to attend to"));
   TRY_VOID(refuse_flag(config, "is_encoder_decoder", "only encoders embed texts here"));
-  if (config.find("quantization_config")) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: quantization_config: quantised checkpoints are not supported; take the "
-                "original weights");
-  }
   if (has_adapters(config)) return fail(ErrorCode::kUnsupported, "config.json: adapters: merge them into the weights first");
   std::error_code ignored;
   if (std::filesystem::exists(folder / "adapter_config.json", ignored)) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <optional>
 
+#include "model/coded_source.h"
+
 namespace inlay {
 namespace {
 
@@ -63,45 +65,47 @@ Result<EmbeddingTable> WeightPacker::table(const std::string& name, int rows, in
     table = TRY(EmbeddingTable::make(*tensor, plan_.tables, team_, release).map_error(within(weights_.full_name(name))));
   }
   keep_parts(plan_.packed, name, EmbeddingTable::kPartNames, table.parts());
+  if (plan_.visitor != nullptr) plan_.visitor->table(weights_.full_name(name), rows, columns);
   return table;
 }
 
-struct WeightPacker::LinearSource {
-  std::vector<std::string> names;
-  std::vector<const TensorView*> weights;
-};
-
 Result<PackedLinear> WeightPacker::linear(const std::vector<std::string>& names, int columns, int k) const {
-  LinearSource source = {names, {}};
+  std::vector<LinearRows> rows;
   for (const std::string& name : names) {
-    source.weights.push_back(TRY(weights_.require(name + ".weight", {columns, k})));
+    const TensorView* weights = TRY(weights_.require(name + ".weight", {columns, k}));
     TRY_VOID(weights_.require(name + ".bias", {columns}));
+    const int begin = columns * static_cast<int>(rows.size());
+    rows.push_back({weights, begin, begin + columns});
   }
-  const ComputePlan& compute = plan_.compute;
-  const int total = columns * static_cast<int>(names.size());
-  const PackedShape shape = packed_shape(compute.kernels->panel(compute.format), total, k);
+  const Format format = format_for(plan_, rows);
+  const LinearSource source = linear_source(rows, k, format);
+  const PackedShape shape = PackedLinear::shape_for(*plan_.compute.kernels, format, rows.back().end, k, source);
   const std::string joined = fmt::format("{}", fmt::join(names, "+"));
   std::optional<PackedLinear::Parts> parts =
-      take_parts(plan_.packed, joined, PackedLinear::kPartNames, PackedLinear::part_sizes(shape, compute.format));
+      take_parts(plan_.packed, joined, PackedLinear::kPartNames, PackedLinear::part_sizes(shape, format));
   PackedLinear packed =
-      parts ? PackedLinear::from_parts(shape, compute.format, *std::move(parts)) : TRY(pack(source, columns, k));
+      parts ? PackedLinear::from_parts(shape, format, *std::move(parts)) : TRY(pack(names, columns, format, shape, source));
   keep_parts(plan_.packed, joined, PackedLinear::kPartNames, packed.parts());
+  if (plan_.visitor != nullptr) packed.set_observer(plan_.visitor->linear(layer_of(names, shape)));
   return packed;
 }
 
-Result<PackedLinear> WeightPacker::pack(const LinearSource& source, int columns, int k) const {
+LinearVisitor::Layer WeightPacker::layer_of(const std::vector<std::string>& names, const PackedShape& shape) const {
+  LinearVisitor::Layer layer = {{}, shape.columns, shape.k};
+  for (const std::string& name : names) layer.weights.push_back(weights_.full_name(name + ".weight"));
+  return layer;
+}
+
+Result<PackedLinear> WeightPacker::pack(const std::vector<std::string>& names, int columns, Format format,
+                                        const PackedShape& shape, const LinearSource& source) const {
   std::vector<float> bias;
-  for (const std::string& name : source.names) {
+  for (const std::string& name : names) {
     const std::vector<float> part = TRY(vector(name + ".bias", columns));
     bias.insert(bias.end(), part.begin(), part.end());
   }
-  const PackedLinear::RowSource row = [&](int column, std::span<float> out) {
-    return to_float(*source.weights[column / columns], int64_t{column % columns} * k, out);
-  };
-  const int total = columns * static_cast<int>(source.names.size());
-  PackedLinear packed = TRY(PackedLinear::pack(*plan_.compute.kernels, plan_.compute.format, total, k, row, bias, team_)
-                                .map_error(within(weights_.full_name(source.names.front() + ".weight"))));
-  for (const std::string& name : source.names) weights_.store().release(weights_.full_name(name + ".weight"));
+  PackedLinear packed = TRY(PackedLinear::pack(*plan_.compute.kernels, format, shape, source, bias, team_)
+                                .map_error(within(weights_.full_name(names.front() + ".weight"))));
+  for (const std::string& name : names) weights_.store().release(weights_.full_name(name + ".weight"));
   return packed;
 }
 
@@ -110,7 +114,12 @@ std::string packed_key(const WeightStore& weights, const LoadPlan& plan) {
   std::string key = fmt::format("inlay {}, packing {}\n", INLAY_VERSION, kPackedVersion);
   key += fmt::format("kernels {}: format {}, panels of {} columns, {} k together, {} bytes\n", plan.compute.kernels->name,
                      static_cast<int>(plan.compute.format), panel.panel_columns, panel.k_step, panel.element_bytes);
-  key += fmt::format("tables {}\n", static_cast<int>(plan.tables));
+  key += fmt::format("tables {}, groups {}, floats kept {}\n", static_cast<int>(plan.tables), LinearSource::kDefaultGroup,
+                     plan.keeps_floats);
+  if (const std::optional<QuantizationConfig>& config = weights.quantization()) {
+    key += fmt::format("codes by {}, {}, groups of {}, zeros less one {}\n", config->method, config->dtype, config->group_size,
+                       config->zero_is_less_one);
+  }
   return key + weights.identity();
 }
 

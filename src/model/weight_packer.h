@@ -28,8 +28,9 @@ class WeightPacker {
   Result<PackedLinear> linear(const std::vector<std::string>& names, int columns, int k) const;
 
  private:
-  struct LinearSource;
-  Result<PackedLinear> pack(const LinearSource& source, int columns, int k) const;
+  LinearVisitor::Layer layer_of(const std::vector<std::string>& names, const PackedShape& shape) const;
+  Result<PackedLinear> pack(const std::vector<std::string>& names, int columns, Format format, const PackedShape& shape,
+                            const LinearSource& source) const;
 
   const NamedWeights& weights_;
   const LoadPlan& plan_;

@@ -9,6 +9,7 @@
 
 #include "base/checksum.h"
 #include "base/file.h"
+#include "weights/coded_tensors.h"
 #include "weights/safetensors.h"
 #include "weights/shard_index.h"
 
@@ -66,9 +67,14 @@ struct WeightStore::Impl {
   std::vector<Shard> shards;
   std::map<std::string, Slot, std::less<>> slots;
   uint64_t total_bytes = 0;
+  std::optional<QuantizationConfig> quantization;
+  std::vector<std::unique_ptr<CodedMatrix>> matrices;  // that views point to
 
   // Maps one file and adds its tensors: all of them, or those in `wanted`, each of which must be there.
   Result<> add_file(const std::filesystem::path& folder, const std::string& file, const std::vector<std::string>* wanted);
+
+  // Puts each matrix that is made of several tensors in their place.
+  Result<> join_coded(const std::filesystem::path& folder);
 
   const Slot* slot(std::string_view name) const {
     const auto found = slots.find(name);
@@ -112,6 +118,27 @@ Result<> WeightStore::Impl::add_file(const std::filesystem::path& folder, const 
   return {};
 }
 
+Result<> WeightStore::Impl::join_coded(const std::filesystem::path& folder) {
+  quantization = TRY(read_quantization_config(folder));
+  if (!quantization) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, known] : slots) names.push_back(name);
+  const TensorFinder find = [this](std::string_view name) -> const TensorView* {
+    const Slot* found = slot(name);
+    return found != nullptr && found->has_known_type ? &found->view : nullptr;
+  };
+  for (CodedTensor& tensor : TRY(find_coded_tensors(*quantization, names, find))) {
+    Slot joined;
+    joined.shard = slot(tensor.parts.front())->shard;
+    joined.has_known_type = true;
+    joined.view = std::move(tensor.view);
+    for (const std::string& part : tensor.parts) slots.erase(part);
+    slots.insert_or_assign(std::move(tensor.name), std::move(joined));
+    matrices.push_back(std::move(tensor.matrix));
+  }
+  return {};
+}
+
 Result<WeightStore> WeightStore::open(const std::filesystem::path& folder) {
   std::unique_ptr<Impl> impl = std::make_unique<Impl>();
   if (has_file(folder / kIndexFile)) {
@@ -124,6 +151,7 @@ Result<WeightStore> WeightStore::open(const std::filesystem::path& folder) {
   } else {
     return no_weights(folder);
   }
+  TRY_VOID(impl->join_coded(folder));
   return WeightStore(std::move(impl));
 }
 
@@ -146,6 +174,8 @@ Result<const TensorView*> WeightStore::get(std::string_view name) const {
   }
   return &slot->view;
 }
+
+const std::optional<QuantizationConfig>& WeightStore::quantization() const { return impl_->quantization; }
 
 bool WeightStore::contains(std::string_view name) const { return impl_->slot(name) != nullptr; }
 
