@@ -26,5 +26,6 @@ std::unique_ptr<Command> make_tokenize_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_pull_command();
+std::unique_ptr<Command> make_quantize_command();
 
 }  // namespace inlay

@@ -23,13 +23,14 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-constexpr std::array<CommandEntry, 7> kCommands = {{
+constexpr std::array<CommandEntry, 8> kCommands = {{
     {"serve", "Answer over HTTP, in the dialects that clients speak already", make_serve_command},
     {"embed", "Turn texts into vectors: a file or standard input in, a file or standard output out", make_embed_command},
     {"rerank", "Rank texts by how well they answer a query", make_rerank_command},
     {"tokenize", "Print the ids and tokens of texts", make_tokenize_command},
     {"inspect", "Say what a model folder holds", make_inspect_command},
     {"pull", "Download a model from the hub, or say where it lies", make_pull_command},
+    {"quantize", "Make a smaller copy of a model folder", make_quantize_command},
     {"bench", "Measure speed on texts, beside what this machine can reach", make_bench_command},
 }};
 
