@@ -27,7 +27,7 @@ using Vector = std::vector<float>;
 
 // The same names as the flags of the command line. Texts values are checked by load().
 struct ModelOptions {
-  std::string dtype = "auto";                   // auto, float32, bfloat16, float16, int8
+  std::string dtype = "auto";                   // auto, float32, bfloat16, float16, int8, int4
   int threads = 0;                              // 0: what CPU affinity and the cgroup grant
   std::optional<int> max_length = {};           // tokens, special tokens included; the model's own limit if not given
   std::string truncate_side = "right";          // right, left, none (then a text that is too long is an error)

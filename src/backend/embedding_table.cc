@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "quant/group_codes.h"
+#include "tensor/coded_matrix.h"
 #include "tensor/half.h"
 
 namespace inlay {
@@ -33,8 +35,13 @@ float quantise_row(std::span<const float> row, int8_t* out) {
   return highest / 127.0F;
 }
 
-EmbeddingTable::Element element_for(DType source, EmbeddingTable::Storage storage) {
+EmbeddingTable::Element element_for(const TensorView& view, EmbeddingTable::Storage storage) {
   using Element = EmbeddingTable::Element;
+  if (view.coded != nullptr) {
+    if (view.coded->kind() == CodedMatrix::Kind::kBytes) return Element::kI8;
+    if (view.coded->kind() == CodedMatrix::Kind::kGroups && !view.coded->has_zeros()) return Element::kI4;
+  }
+  const DType source = view.coded == nullptr ? view.dtype : DType::kF32;
   if (storage == EmbeddingTable::Storage::kI8) return Element::kI8;
   if (source == DType::kBF16) return Element::kBF16;
   if (source == DType::kF16) return Element::kF16;
@@ -45,15 +52,23 @@ EmbeddingTable::Element element_for(DType source, EmbeddingTable::Storage storag
 // Whether the bytes of the source are what the table holds.
 bool reads_source(const TensorView& source, EmbeddingTable::Element element) {
   using Element = EmbeddingTable::Element;
-  if (!source.is_row_major()) return false;
+  if (source.coded != nullptr || !source.is_row_major()) return false;
   return (source.dtype == DType::kF32 && element == Element::kF32) ||
          (source.dtype == DType::kBF16 && element == Element::kBF16) ||
          (source.dtype == DType::kF16 && element == Element::kF16);
 }
 
-size_t element_bytes(EmbeddingTable::Element element) {
-  if (element == EmbeddingTable::Element::kI8) return 1;
-  return element == EmbeddingTable::Element::kF32 ? 4 : 2;
+size_t row_bytes(EmbeddingTable::Element element, size_t columns) {
+  if (element == EmbeddingTable::Element::kI4) return (columns + 1) / 2;
+  if (element == EmbeddingTable::Element::kI8) return columns;
+  return columns * (element == EmbeddingTable::Element::kF32 ? 4 : 2);
+}
+
+size_t scale_bytes(EmbeddingTable::Element element, const TensorView& source) {
+  const size_t rows = static_cast<size_t>(source.shape[0]);
+  if (element == EmbeddingTable::Element::kI8) return rows * sizeof(float);
+  if (element != EmbeddingTable::Element::kI4) return 0;
+  return rows * static_cast<size_t>(group_count(static_cast<int>(source.shape[1]), source.coded->group())) * sizeof(uint16_t);
 }
 
 // Rows [begin, end) of the source into the buffers of a table.
@@ -63,6 +78,10 @@ class RowCopier {
       : source_(source), element_(element), rows_(rows), scale_(scale) {}
 
   Result<> copy(int begin, int end) {
+    if (source_.coded != nullptr && (element_ == Element::kI8 || element_ == Element::kI4)) {
+      copy_codes(begin, end);
+      return {};
+    }
     std::vector<float> row(static_cast<size_t>(source_.shape[1]));
     for (int r = begin; r < end; ++r) {
       const int64_t first = int64_t{r} * source_.shape[1];
@@ -75,12 +94,31 @@ class RowCopier {
  private:
   using Element = EmbeddingTable::Element;
 
+  void copy_codes(int begin, int end) {
+    const size_t columns = static_cast<size_t>(source_.shape[1]);
+    if (element_ == Element::kI8) {
+      for (int r = begin; r < end; ++r) {
+        int8_t* const out = rows_.as<int8_t>() + static_cast<size_t>(r) * columns;
+        scale_.as<float>()[r] = source_.coded->read_codes(r, {out, columns});
+      }
+      return;
+    }
+    GroupedRow row;
+    for (int r = begin; r < end; ++r) {
+      source_.coded->read_groups(r, row);
+      uint8_t* const out = rows_.as<uint8_t>() + static_cast<size_t>(r) * ((columns + 1) / 2);
+      for (size_t c = 0; c < columns; ++c) out[c / 2] = static_cast<uint8_t>(out[c / 2] | row.codes[c] << 4 * (c % 2));
+      std::copy(row.scales.begin(), row.scales.end(), scale_.as<uint16_t>() + static_cast<size_t>(r) * row.scales.size());
+    }
+  }
+
   Result<> put(int r, int64_t first, std::span<const float> row) {
     switch (element_) {
       case Element::kI8: scale_.as<float>()[r] = quantise_row(row, rows_.as<int8_t>() + first); return {};
       case Element::kF32: std::copy(row.begin(), row.end(), rows_.as<float>() + first); return {};
       case Element::kBF16: std::transform(row.begin(), row.end(), rows_.as<uint16_t>() + first, float_to_bf16); return {};
-      case Element::kF16: break;
+      case Element::kF16:
+      case Element::kI4: break;  // 4-bit tables come from codes only
     }
     for (const float value : row) {
       if (std::abs(value) <= kFp16Max || std::isnan(value)) continue;
@@ -99,19 +137,20 @@ class RowCopier {
 }  // namespace
 
 std::array<size_t, 2> EmbeddingTable::part_sizes(const TensorView& source, Storage storage) {
-  const Element element = element_for(source.dtype, storage);
+  const Element element = element_for(source, storage);
   if (reads_source(source, element)) return {0, 0};
-  return {static_cast<size_t>(source.element_count()) * element_bytes(element),
-          element == Element::kI8 ? static_cast<size_t>(source.shape[0]) * sizeof(float) : 0};
+  return {static_cast<size_t>(source.shape[0]) * row_bytes(element, static_cast<size_t>(source.shape[1])),
+          scale_bytes(element, source)};
 }
 
 EmbeddingTable EmbeddingTable::from_parts(const TensorView& source, Storage storage, Parts parts) {
   const std::array<size_t, 2> sizes = part_sizes(source, storage);
   INLAY_CHECK(parts[0].size() == sizes[0] && parts[1].size() == sizes[1], "parts were asked for with their sizes");
   EmbeddingTable table;
-  table.element_ = element_for(source.dtype, storage);
+  table.element_ = element_for(source, storage);
   table.rows_ = static_cast<int>(source.shape[0]);
   table.columns_ = static_cast<int>(source.shape[1]);
+  table.group_ = source.coded != nullptr ? source.coded->group() : 0;
   table.source_bytes_ = source.bytes.size();
   table.parts_ = std::move(parts);
   table.data_ = table.uses_source() ? source.bytes.data() : table.parts_[0].as<>();
@@ -123,10 +162,10 @@ Result<EmbeddingTable> EmbeddingTable::make(const TensorView& source, Storage st
   const std::array<size_t, 2> sizes = part_sizes(source, storage);
   Buffer rows(sizes[0]), scale(sizes[1]);
   if (sizes[0] == 0) return from_parts(source, storage, {});
-  RowCopier copier(source, element_for(source.dtype, storage), rows, scale);
+  RowCopier copier(source, element_for(source, storage), rows, scale);
   const int count = static_cast<int>(source.shape[0]);
-  const size_t row_bytes = source.bytes.size() / source.shape[0];
-  const int block = static_cast<int>(std::max<size_t>(1, kBlockBytes / std::max<size_t>(1, row_bytes)));
+  const size_t source_row = source.bytes.size() / source.shape[0];
+  const int block = static_cast<int>(std::max<size_t>(1, kBlockBytes / std::max<size_t>(1, source_row)));
   for (int begin = 0; begin < count; begin += block) {
     const int block_rows = std::min(block, count - begin);
     std::vector<Result<>> results(static_cast<size_t>(team.size()));
@@ -135,9 +174,22 @@ Result<EmbeddingTable> EmbeddingTable::make(const TensorView& source, Storage st
       results[share.rank] = copier.copy(begin + part.begin, begin + part.end);
     });
     for (const Result<>& result : results) TRY_VOID(result);
-    done(source.bytes.subspan(begin * row_bytes, block_rows * row_bytes));
+    done(source.bytes.subspan(begin * source_row, block_rows * source_row));
   }
   return from_parts(source, storage, {Blob(std::move(rows)), Blob(std::move(scale))});
+}
+
+template <bool kAdd>
+void EmbeddingTable::put_groups(int id, float* out) const {
+  const std::byte* codes = data_ + static_cast<int64_t>(id) * ((columns_ + 1) / 2);
+  const uint16_t* scales = parts_[1].as<uint16_t>() + static_cast<int64_t>(id) * group_count(columns_, group_);
+  for (int begin = 0; begin < columns_; begin += group_) {
+    const float scale = fp16_to_float(*scales++);
+    for (int c = begin; c < std::min(begin + group_, columns_); ++c) {
+      const int code = static_cast<int>(codes[c / 2] >> 4 * (c % 2)) & 15;
+      put(out + c, scale * static_cast<float>(code - kMiddleCode), kAdd);
+    }
+  }
 }
 
 template <bool kAdd>
@@ -159,6 +211,7 @@ void EmbeddingTable::put_row(int id, float* out) const {
       for (int c = 0; c < columns_; ++c) put(out + c, scale * static_cast<float>(load<int8_t>(data_, begin + c)), kAdd);
       return;
     }
+    case Element::kI4: return put_groups<kAdd>(id, out);
   }
 }
 

@@ -22,13 +22,15 @@ class EmbeddingTable {
     kF16,
     kI8,  // one scale a row
   };
-  enum class Element : uint8_t { kF32, kBF16, kF16, kI8 };  // what a table holds
+  enum class Element : uint8_t { kF32, kBF16, kF16, kI8, kI4 };  // what a table holds
   // `source` is [rows, columns] of a float type and must outlive a table that is kAsStored. bf16 and fp16 sources stay as they
-  // are unless int8 is wanted. `done` is told of parts of the source that have been copied, on the calling thread.
+  // are unless int8 is wanted, and codes always stay as they are. `done` is told of parts of the source that have been copied,
+  // on the calling thread.
   using SourceDone = std::function<void(std::span<const std::byte>)>;
   static Result<EmbeddingTable> make(const TensorView& source, Storage storage, Team& team, const SourceDone& done);
 
-  // A table's own memory as blobs: the rows, and for kI8 one scale a row. Both are empty for a table that reads its source.
+  // A table's own memory as blobs: the rows, and for kI8 one scale a row, for kI4 one (fp16) a row and group. Both are empty
+  // for a table that reads its source.
   static constexpr std::array<std::string_view, 2> kPartNames = {"rows", "scale"};
   using Parts = std::array<Blob, kPartNames.size()>;
   static std::array<size_t, kPartNames.size()> part_sizes(const TensorView& source, Storage storage);  // in bytes
@@ -52,6 +54,8 @@ class EmbeddingTable {
  private:
   template <bool kAdd>
   void put_row(int id, float* out) const;
+  template <bool kAdd>
+  void put_groups(int id, float* out) const;
 
   Element element_ = Element::kF32;
   const std::byte* data_ = nullptr;  // into the source or into the rows
@@ -59,6 +63,7 @@ class EmbeddingTable {
   size_t source_bytes_ = 0;
   int rows_ = 0;
   int columns_ = 0;
+  int group_ = 0;  // kI4
 };
 
 }  // namespace inlay

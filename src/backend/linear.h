@@ -11,9 +11,41 @@
 #include "base/team.h"
 #include "kernels/kernels.h"
 #include "kernels/pack.h"
+#include "quant/group_codes.h"
 #include "tensor/blob.h"
 
 namespace inlay {
+
+// Floats in memory: [rows, columns] with `stride` floats between rows.
+struct Floats {
+  float* data = nullptr;
+  int64_t stride = 0;
+  float* row(int index) const { return data + index * stride; }
+};
+
+// Sees the inputs of a linear layer of a float format: rows [rows, k], once for each call of linear(), from the thread of rank
+// 0.
+class InputObserver {
+ public:
+  virtual ~InputObserver() = default;
+  virtual void observe(Floats input, int rows) = 0;
+};
+
+// Where the weights [columns, k] of a linear layer come from. The functions are called once a column, from several threads at
+// once.
+struct LinearSource {
+  // The k weights of an output feature.
+  std::function<Result<>(int column, std::span<float> out)> row = {};
+  // Where a checkpoint holds codes: those of an output feature, as they are. kI8 takes `codes` and their scale, kI4 takes
+  // `groups`, in groups of `group` and with zeros if `has_zeros`. Other formats, and sources that have none, take `row`.
+  std::function<Result<float>(int column, std::span<int8_t> out)> codes = {};
+  std::function<Result<>(int column, GroupedRow& out)> groups = {};
+  int group = kDefaultGroup;  // of kI4; a multiple of kGroupStep
+  bool has_zeros = false;
+
+  // Figures for MiniLM are in docs/guide/quantisation.md: larger groups save 3 % of memory and lose twice the precision.
+  static constexpr int kDefaultGroup = 32;
+};
 
 // A weight matrix [columns, k] as a checkpoint stores it, and how its products are computed.
 class PackedLinear {
@@ -23,10 +55,15 @@ class PackedLinear {
   using RowSource = std::function<Result<>(int column, std::span<float> out)>;
   static Result<PackedLinear> pack(const Kernels& kernels, Format format, int columns, int k, const RowSource& row,
                                    std::span<const float> bias, Team& team);
+  // The same for the sizes of `shape`, which is that of the format and the source: shape_for().
+  static Result<PackedLinear> pack(const Kernels& kernels, Format format, const PackedShape& shape, const LinearSource& source,
+                                   std::span<const float> bias, Team& team);
+  static PackedShape shape_for(const Kernels& kernels, Format format, int columns, int k, const LinearSource& source);
 
-  // A packed matrix as blobs, so that it can be stored and taken back: the panels, and of [padded_columns] floats the bias and,
-  // for kI8 only, the scale and the sum. What a format does not have is empty.
-  static constexpr std::array<std::string_view, 4> kPartNames = {"panels", "bias", "scale", "sum"};
+  // A packed matrix as blobs, so that it can be stored and taken back: the panels, of [padded_columns] floats the bias and, for
+  // kI8 and kI4, the scale and the sum, and for kI4 the zeros. kI4 has fp16 scales, one for each column and group. What a
+  // format does not have is empty.
+  static constexpr std::array<std::string_view, 5> kPartNames = {"panels", "bias", "scale", "sum", "zero"};
   using Parts = std::array<Blob, kPartNames.size()>;
   static std::array<size_t, kPartNames.size()> part_sizes(const PackedShape& shape, Format format);  // in bytes
   // What pack() gave as parts(), with the same kernels, format and sizes; every part has its size of part_sizes().
@@ -45,26 +82,31 @@ class PackedLinear {
   const float* bias() const { return parts_[1].as<float>(); }
   const float* scale() const { return parts_[2].as<float>(); }
   const float* sum() const { return parts_[3].as<float>(); }
+  const uint16_t* group_scale() const { return parts_[2].as<uint16_t>(); }  // kI4
+  // `observer` outlives this; null: nobody.
+  void set_observer(InputObserver* observer) { observer_ = observer; }
+  InputObserver* observer() const { return observer_; }
+  const uint8_t* zero() const { return shape_.has_zeros ? parts_[4].as<uint8_t>() : nullptr; }
 
  private:
   Format format_ = Format::kF32;
   PackedShape shape_;
   Parts parts_;
-};
-
-// Floats in memory: [rows, columns] with `stride` floats between rows.
-struct Floats {
-  float* data = nullptr;
-  int64_t stride = 0;
-  float* row(int index) const { return data + index * stride; }
+  InputObserver* observer_ = nullptr;
 };
 
 // Activations in the type that a format multiplies. For float formats this is the float buffer itself.
 struct Operand {
   void* data = nullptr;
   int64_t stride = 0;        // elements
-  float* scale = nullptr;    // kI8: [rows]
-  float* minimum = nullptr;  // kI8: [rows]
+  float* scale = nullptr;    // kI8 and kI4: [rows]
+  float* minimum = nullptr;  // kI8 and kI4: [rows]
+  // Where data holds codes: the floats that they stand for. A layer of a float format reads these, so that one layer of a model
+  // can be more precise than the others.
+  Floats floats = {};
+
+  // The same from row `begin` on; `format` says how large an element of `data` is.
+  Operand from_row(const Kernels& kernels, Format format, int begin) const;
 };
 
 struct LinearOp {

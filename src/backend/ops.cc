@@ -74,11 +74,11 @@ void gate(const Kernels& kernels, const Share& share, const GateOp& op) {
   args.columns = op.columns;
   args.padded = padded_columns(kernels, op.columns);
   kernels.gate(args);
-  if (op.format == Format::kI8) prepare(kernels, share, {op.format, op.input, op.rows, op.columns, op.output});
+  if (takes_codes(op.format)) prepare(kernels, share, {op.format, op.input, op.rows, op.columns, op.output});
 }
 
 void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
-  if (op.format != Format::kBF16 && op.format != Format::kI8) return;
+  if (!is_narrow(op.format)) return;
   const Share::Range part = share.part_of(op.rows);
   const int64_t bytes = kernels.panel(op.format).activation_bytes;
   ConvertArgs args;
@@ -92,7 +92,7 @@ void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
   if (op.format == Format::kBF16) return kernels.to_bf16(args);
   args.scale = op.output.scale + part.begin;
   args.minimum = op.output.minimum + part.begin;
-  kernels.to_codes(args);
+  (op.format == Format::kI4 ? kernels.to_codes_i4 : kernels.to_codes)(args);
 }
 
 size_t attention_scratch_bytes(const Kernels& kernels, bool is_bf16, int longest, int head_dim) {

@@ -30,5 +30,6 @@ std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_pull_command();
 std::unique_ptr<Command> make_validate_command();
 std::unique_ptr<Command> make_tune_command();
+std::unique_ptr<Command> make_quantize_command();
 
 }  // namespace inlay

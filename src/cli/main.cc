@@ -29,6 +29,7 @@ constexpr CommandEntry kCommands[] = {
     {"tokenize", "Print the ids and tokens of texts", make_tokenize_command},
     {"inspect", "Say what a model folder holds", make_inspect_command},
     {"pull", "Download a model from the hub, or say where it lies", make_pull_command},
+    {"quantize", "Make a smaller copy of a model folder", make_quantize_command},
     {"bench", "Measure speed on texts, beside what this machine can reach", make_bench_command},
     {"validate", "Prove on your texts that a smaller model is good enough, or say that it is not", make_validate_command},
     {"tune", "Find the settings that serve best within a latency objective", make_tune_command},

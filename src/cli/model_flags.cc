@@ -65,7 +65,7 @@ void ModelFlags::add_reading_flags(CLI::App& app) {
 }
 
 void ModelFlags::add_compute_flags(CLI::App& app) {
-  add_value(app, "--dtype", dtype_, "What the model computes in: auto, float32, bfloat16, float16 or int8")
+  add_value(app, "--dtype", dtype_, "What the model computes in: auto, float32, bfloat16, float16, int8 or int4")
       ->capture_default_str();
   add_value(app, "--device", device_, "auto or cpu")->capture_default_str();
   add_value(app, "--threads", threads_, "Cores to use; what the system grants unless given")->check(CLI::Range(1, 1024));
@@ -98,7 +98,7 @@ Result<EngineOptions> ModelFlags::options(const Interrupt* interrupt) const {
   EngineOptions options;
   const std::optional<Precision> dtype = precision_from_name(dtype_);
   if (!dtype) {
-    return fail(ErrorCode::kInvalidArgument, "--dtype {}: wanted auto, float32, bfloat16, float16 or int8", dtype_);
+    return fail(ErrorCode::kInvalidArgument, "--dtype {}: wanted auto, float32, bfloat16, float16, int8 or int4", dtype_);
   }
   TRY_VOID(check_device(device_));
   options.dtype = *dtype;

@@ -93,6 +93,7 @@ TEST_P(BitIdentity, Float32) { expect_same_bits(Precision::kFloat32); }
 TEST_P(BitIdentity, BFloat16) { expect_same_bits(Precision::kBFloat16); }
 TEST_P(BitIdentity, Float16) { expect_same_bits(Precision::kFloat16); }
 TEST_P(BitIdentity, Int8) { expect_same_bits(Precision::kInt8); }
+TEST_P(BitIdentity, Int4) { expect_same_bits(Precision::kInt4); }
 
 // A scale belongs to one token row: an outlier in the batch must not coarsen its neighbours.
 TEST_P(BitIdentity, CaseH13Int8DoesNotDependOnNeighbours) {
@@ -109,7 +110,8 @@ TEST_P(BitIdentity, CaseH13Int8DoesNotDependOnNeighbours) {
 // A short text beside one of a length at which masks, blocks or windows of attention end: no NaN, and the bits it has alone.
 TEST_P(BitIdentity, CaseH11LengthsAroundBlockEndsAreFiniteAndTheSameAsAlone) {
   std::mt19937 random(kSeed);
-  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8}) {
+  for (const Precision dtype :
+       {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8, Precision::kInt4}) {
     const Engine engine = load(dtype, 2, "bert-long");
     for (const size_t length : {127U, 128U, 129U, 224U, 255U, 256U, 257U, 288U, 320U, 511U, 512U, 513U, 640U}) {
       std::vector<TokenizedText> texts = random_texts(1, 12, engine.spec().encoder.vocab_size, random);
@@ -132,7 +134,7 @@ TEST_P(BitIdentity, EveryArchitecture) {
   std::mt19937 random(kSeed);
   for (const std::string& name : golden_names()) {
     SCOPED_TRACE(name);
-    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8}) {
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8, Precision::kInt4}) {
       if (dtype != Precision::kFloat32 && GetParam() != &kernels()) continue;
       const Engine one = load(dtype, 1, name);
       const std::vector<TokenizedText> texts =

@@ -165,7 +165,7 @@ TEST_P(HeadsGolden, SmallerPrecisionsStayClose) {
 
 TEST_P(HeadsGolden, OutputsHaveTheSameBitsAloneAndInABatch) {
   for (const char* name : kFamilies) {
-    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8}) {
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8, Precision::kInt4}) {
       // The table in use gets the whole test, the others one precision.
       if (dtype != Precision::kFloat32 && GetParam() != &kernels()) continue;
       const Engine engine = load(name, dtype, 2);
@@ -268,7 +268,7 @@ TEST_P(SpladeGolden, WeightsEqualSentenceTransformers) {
 }
 
 TEST_P(SpladeGolden, WeightsHaveTheSameBitsAloneAndInABatchAndWithATeam) {
-  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8}) {
+  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kInt8, Precision::kInt4}) {
     const TestFolder folder, other;
     const char* pooling = R"({"pooling_strategy":"max"})";
     const Engine engine = load_splade(folder, "heads-bert", pooling, {.dtype = dtype, .threads = 1, .kernels = GetParam()});

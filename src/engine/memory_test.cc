@@ -96,7 +96,8 @@ void expect_weights_once(const std::filesystem::path& model, Precision dtype) {
 TEST(EngineMemory, WeightsExistOnce) {
   if (!kHasHonestMemory || process_memory().resident == 0) GTEST_SKIP() << "resident memory says nothing here";
   const LargeModel model;
-  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8}) {
+  for (const Precision dtype :
+       {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8, Precision::kInt4}) {
     expect_weights_once(model.path(), dtype);
   }
 }
@@ -105,7 +106,8 @@ TEST(EngineMemory, WeightsExistOnce) {
 TEST(EngineMemory, WeightsOfARealModelExistOnce) {
   const char* model = std::getenv("INLAY_TEST_MODEL");
   if (!kHasHonestMemory || model == nullptr) GTEST_SKIP() << "INLAY_TEST_MODEL is not set";
-  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8}) {
+  for (const Precision dtype :
+       {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8, Precision::kInt4}) {
     expect_weights_once(model, dtype);
   }
 }

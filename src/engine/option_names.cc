@@ -21,7 +21,7 @@ Result<Value> parse(std::string_view option, std::string_view name,
 
 Result<Precision> parse_dtype(std::string_view name) {
   if (const std::optional<Precision> precision = precision_from_name(name)) return *precision;
-  return fail(ErrorCode::kInvalidArgument, "dtype is '{}', wanted one of auto, float32, bfloat16, float16, int8", name);
+  return fail(ErrorCode::kInvalidArgument, "dtype is '{}', wanted one of auto, float32, bfloat16, float16, int8, int4", name);
 }
 
 Result<TruncationSide> parse_truncate_side(std::string_view name) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::pair<Precision, std::string_view> kPrecisions[] = {
     {Precision::kAuto, "auto"},       {Precision::kFloat32, "float32"}, {Precision::kBFloat16, "bfloat16"},
-    {Precision::kFloat16, "float16"}, {Precision::kInt8, "int8"},
+    {Precision::kFloat16, "float16"}, {Precision::kInt8, "int8"},       {Precision::kInt4, "int4"},
 };
 
 }  // namespace
@@ -31,6 +31,11 @@ Precision resolve_precision(Precision wanted, const Kernels& table) {
   return bf16_is_fast(table) ? Precision::kBFloat16 : Precision::kFloat32;
 }
 
+Precision resolve_precision(Precision wanted, const Kernels& table, const std::optional<QuantizationConfig>& quantization) {
+  if (wanted != Precision::kAuto || !quantization) return resolve_precision(wanted, table);
+  return precision_from_name(quantization->dtype).value_or(resolve_precision(wanted, table));
+}
+
 LoadPlan plan_for(Precision precision, const Kernels& table) {
   using Storage = EmbeddingTable::Storage;
   LoadPlan plan;
@@ -51,9 +56,12 @@ LoadPlan plan_for(Precision precision, const Kernels& table) {
       plan.compute.format = Format::kI8;
       plan.tables = Storage::kI8;
       break;
+    case Precision::kInt4:
+      plan.compute.format = Format::kI4;
+      plan.tables = Storage::kI8;
+      break;
   }
-  const bool is_narrow = plan.compute.format == Format::kBF16 || plan.compute.format == Format::kI8;
-  plan.compute.bf16_attention = is_narrow && table.attention_bf16 != nullptr;
+  plan.compute.bf16_attention = is_narrow(plan.compute.format) && table.attention_bf16 != nullptr;
   return plan;
 }
 

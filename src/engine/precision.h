@@ -9,12 +9,14 @@
 
 namespace inlay {
 
-enum class Precision : uint8_t { kAuto, kFloat32, kBFloat16, kFloat16, kInt8 };
+enum class Precision : uint8_t { kAuto, kFloat32, kBFloat16, kFloat16, kInt8, kInt4 };
 std::string_view precision_name(Precision precision);
 std::optional<Precision> precision_from_name(std::string_view name);
 
 // What kAuto means with this table of kernels; any other precision is itself.
 Precision resolve_precision(Precision wanted, const Kernels& table);
+// The same for a folder: kAuto is what its weights were quantised to, if they were.
+Precision resolve_precision(Precision wanted, const Kernels& table, const std::optional<QuantizationConfig>& quantization);
 // How a model of this precision (not kAuto) is stored and computed with this table.
 LoadPlan plan_for(Precision precision, const Kernels& table);
 

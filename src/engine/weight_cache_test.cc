@@ -8,7 +8,8 @@
 namespace inlay {
 namespace {
 
-constexpr Precision kPrecisions[] = {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8};
+constexpr Precision kPrecisions[] = {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16, Precision::kInt8,
+                                     Precision::kInt4};
 
 std::vector<std::vector<float>> vectors_of(const Engine& engine) {
   std::mt19937 random(3);
@@ -162,8 +163,8 @@ TEST(WeightCacheFile, PackedBytesAreThoseOfThisVersion) {
     sum.add(std::as_bytes(std::span(bytes)).subspan(header.tensors.front().begin));
     sums.push_back(sum.value());
   }
-  EXPECT_EQ(sums,
-            (std::vector<uint64_t>{2854850027065457224U, 4475797418703829116U, 17807900876282807536U, 10376701512003558744U}));
+  EXPECT_EQ(sums, (std::vector<uint64_t>{2854850027065457224U, 4475797418703829116U, 17807900876282807536U,
+                                         10376701512003558744U, 11230290051098070766U}));
 }
 
 }  // namespace

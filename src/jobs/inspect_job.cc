@@ -2,6 +2,7 @@
 
 #include "base/json_writer.h"
 #include "kernels/kernels.h"
+#include "tensor/coded_matrix.h"
 #include "tensor/dtype.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/weight_store.h"
@@ -12,7 +13,13 @@ namespace {
 void add_tensor(WeightSum& sum, const TensorView& tensor) {
   ++sum.tensors;
   sum.parameters += static_cast<uint64_t>(tensor.element_count());
-  sum.bytes += tensor.bytes.size();
+  sum.bytes += tensor.coded == nullptr ? tensor.bytes.size() : tensor.coded->stored_bytes();
+}
+
+// Codes of four bits have no element type of their own in a file.
+std::string type_name(const TensorView& tensor) {
+  const bool is_four_bits = tensor.coded != nullptr && tensor.coded->kind() != CodedMatrix::Kind::kBytes;
+  return is_four_bits ? "I4" : std::string(dtype_name(tensor.dtype));
 }
 
 Result<> read_folder_weights(const std::filesystem::path& folder, const std::string& prefix, ModelReport& report) {
@@ -21,7 +28,7 @@ Result<> read_folder_weights(const std::filesystem::path& folder, const std::str
     const TensorView* tensor = store.find(name);
     if (tensor == nullptr) continue;  // of an element type that this build does not know
     add_tensor(report.weight_files[prefix + store.file_of(name)], *tensor);
-    add_tensor(report.weight_dtypes[std::string(dtype_name(tensor->dtype))], *tensor);
+    add_tensor(report.weight_dtypes[type_name(*tensor)], *tensor);
   }
   return {};
 }
@@ -39,6 +46,8 @@ Result<> read_module_weights(std::span<const ModuleSpec> modules, ModelReport& r
 // Of the encoder and of the modules that have weights, each in its own folder.
 Result<> read_weights(ModelReport& report) {
   TRY_VOID(read_folder_weights(report.spec.folder, "", report));
+  report.quantization = TRY(read_quantization_config(report.spec.folder));
+  report.auto_precision = resolve_precision(Precision::kAuto, kernels(), report.quantization);
   TRY_VOID(read_module_weights(report.spec.modules, report));
   return report.spec.tokens ? read_module_weights(report.spec.tokens->modules, report) : Result<>();
 }
@@ -154,6 +163,13 @@ void put_validations(JsonWriter& json, const std::vector<ValidationSummary>& sum
 // A line of the table: the name in a column of its own.
 std::string line(std::string_view name, const std::string& value) { return fmt::format("{:<14} {}\n", name, value); }
 
+std::string quantization_text(const QuantizationConfig& config) {
+  std::string text = fmt::format("{} by {}", config.dtype, config.method);
+  if (!config.rounding.empty()) text += fmt::format(", {}", config.rounding);
+  if (config.dtype != "int4") return text;
+  return text + (config.group_size > 0 ? fmt::format(", groups of {}", config.group_size) : ", a group a row");
+}
+
 std::string weight_lines(const ModelReport& report) {
   std::string text;
   for (const auto& [file, sum] : report.weight_files) {
@@ -197,7 +213,12 @@ std::string report_json(const ModelReport& report) {
   }
   json.key("tokenizer").value(report.tokenizer_kind).key("vocab_size").value(report.vocab_size);
   json.key("special_tokens").value(report.special_tokens).key("auto_dtype").value(precision_name(report.auto_precision));
-  json.key("isa").value(kernels().name);
+  json.key("isa").value(kernels().name).key("quantization");
+  if (report.quantization) {
+    json.value(quantization_text(*report.quantization));
+  } else {
+    json.null();
+  }
   put_sums(json, "weight_files", report.weight_files);
   put_sums(json, "weight_dtypes", report.weight_dtypes);
   json.key("notes").begin_array();
@@ -243,6 +264,7 @@ std::string report_table(const ModelReport& report) {
                                           report.special_tokens));
   }
   text += weight_lines(report);
+  if (report.quantization) text += line("quantised", quantization_text(*report.quantization));
   text += line("dtype auto", fmt::format("{} ({} kernels)", precision_name(report.auto_precision), kernels().name));
   if (report.memory) {
     text += line("memory in", fmt::format("{}, one lane, one text of the greatest length", precision_name(report.precision)));

@@ -25,6 +25,7 @@ struct WeightSum {
 struct ModelReport {
   ModelSpec spec;
   Precision auto_precision = Precision::kFloat32;  // what --dtype auto takes on this machine
+  std::optional<QuantizationConfig> quantization;  // how the folder says its weights were made codes
   std::string tokenizer_kind;                      // empty if the tokenizer could not be loaded
   int vocab_size = 0;
   int special_tokens = 0;                          // added to a text

@@ -20,21 +20,31 @@ enum class Format : uint8_t {
   kI8,           // codes of 8 bits (scale and minimum per row) x s8 weights (scale per column), summed exactly in int32
   kHalfWeights,  // float activations x fp16 weights widened in registers: half the memory of kF32, same arithmetic
   kBF16Weights,  // float activations x bf16 weights widened in registers
+  kI4,           // codes of 8 bits x 4-bit weights (scale per column and group of k), summed exactly within a group
 };
-constexpr int kFormats = 5;
+constexpr int kFormats = 6;
+// Whether activations are codes of 8 bits with a scale and a minimum a row.
+constexpr bool takes_codes(Format format) { return format == Format::kI8 || format == Format::kI4; }
+// Whether activations are anything but floats.
+constexpr bool is_narrow(Format format) { return format == Format::kBF16 || takes_codes(format); }
 
 // Weights lie in panels of `panel_columns` columns: [panel][k / k_step][column in panel][k_step], zero beyond the last column
-// and beyond k. A panel holds k up to the next multiple of `k_block`.
+// and beyond k. A panel holds k up to the next multiple of `k_block`. kI4 keeps the first and the second half of each k_step in
+// the lower and the upper four bits of k_step / 2 bytes.
 struct PanelLayout {
   int panel_columns = 0;
   int k_step = 0;         // consecutive k that lie together, because one instruction multiplies them
-  int element_bytes = 0;  // of a packed weight
+  int element_bytes = 0;  // of a packed weight, or of a byte of them
   // Of an element of A. kI8 takes codes of one byte, or of two where no instruction multiplies bytes.
   int activation_bytes = 0;
-  // kI8: the codes are first_code .. first_code + 255, signed if it is below zero.
+  // kI8 and kI4: the codes are first_code .. first_code + 255, signed if it is below zero.
   int first_code = 0;
-  int k_block = 1;  // 1, or a multiple of k_step
+  int k_block = 1;              // 1, or a multiple of k_step
+  int weights_per_element = 1;  // 2 for kI4
 };
+
+// Groups of 4-bit weights are a multiple of this many k, so that a group ends where a step of every table does.
+constexpr int kGroupStep = 8;
 
 // c[row, column] = activation(sum_k a[row, k] * b[k, column] + bias[column]) + residual[row, column]
 struct GemmArgs {
@@ -52,11 +62,16 @@ struct GemmArgs {
   void* c = nullptr;                // [rows, columns]
   int64_t c_stride = 0;             // elements
   bool c_is_bf16 = false;           // else float
-  // kI8 only. The activation is a_scale[row] * code + a_min[row], the weight b_scale[column] * w.
+  // kI8 and kI4. The activation is a_scale[row] * code + a_min[row]. The weight is b_scale[column] * w for kI8; for kI4 it is
+  // b_group_scale * (code - zero) of its column and group, or, where all zeros are 8, b_group_scale * w with w = code - 8 in
+  // two's complement.
   const float* a_scale = nullptr;  // [rows]
   const float* a_min = nullptr;    // [rows]
   const float* b_scale = nullptr;  // [columns, padded]
-  const float* b_sum = nullptr;    // [columns, padded]: b_scale * sum_k w, so that a_min costs one multiply-add a column
+  const float* b_sum = nullptr;    // [columns, padded]: the sum of the weights over k, so that a_min costs one multiply-add
+  int group = 0;                   // kI4: k of a group, a multiple of kGroupStep; the last group may be shorter
+  const uint16_t* b_group_scale = nullptr;  // kI4: fp16 [panels, groups, panel_columns]
+  const uint8_t* b_zero = nullptr;          // kI4: 0..15 [panels, groups, panel_columns], or null where all zeros are 8
 };
 
 // No end to what a query sees on this side.
@@ -141,9 +156,9 @@ struct GateArgs {
 struct ConvertArgs {
   const float* x = nullptr;  // [rows, columns]
   int64_t x_stride = 0;      // floats
-  void* y = nullptr;         // bf16, or codes as the kI8 layout's activation_bytes and first_code say
+  void* y = nullptr;         // bf16, or codes as the activation_bytes and first_code of the format's layout say
   int64_t y_stride = 0;      // elements
-  // to_codes only: x is about scale * code + minimum, the code being the nearest. With a first_code of 0, minimum is min x.
+  // Codes only: x is about scale * code + minimum, the code being the nearest. With a first_code of 0, minimum is min x.
   float* scale = nullptr;    // [rows]
   float* minimum = nullptr;  // [rows]
   int rows = 0;
@@ -169,7 +184,8 @@ struct Kernels {
   void (*rotate)(const RotateArgs&) noexcept = nullptr;
   void (*gate)(const GateArgs&) noexcept = nullptr;
   void (*to_bf16)(const ConvertArgs&) noexcept = nullptr;
-  void (*to_codes)(const ConvertArgs&) noexcept = nullptr;
+  void (*to_codes)(const ConvertArgs&) noexcept = nullptr;                              // for kI8
+  void (*to_codes_i4)(const ConvertArgs&) noexcept = nullptr;                           // for kI4
   void (*activate)(Activation activation, float* x, int64_t count) noexcept = nullptr;  // in place
 
   // Runs register-only multiply-adds of the format for `iterations` rounds and gives the operations done (2 per multiply-add).

@@ -36,7 +36,15 @@ PackedShape packed_shape(const PanelLayout& layout, int columns, int k) {
   shape.panels = (columns + layout.panel_columns - 1) / layout.panel_columns;
   shape.padded_columns = shape.panels * layout.panel_columns;
   shape.bytes = static_cast<size_t>(shape.padded_columns) * static_cast<size_t>(shape.panel_k) *
-                static_cast<size_t>(layout.element_bytes);
+                static_cast<size_t>(layout.element_bytes) / static_cast<size_t>(layout.weights_per_element);
+  return shape;
+}
+
+PackedShape grouped_shape(const PanelLayout& layout, int columns, int k, int group, bool has_zeros) {
+  PackedShape shape = packed_shape(layout, columns, k);
+  shape.group = group;
+  shape.groups = (k + group - 1) / group;
+  shape.has_zeros = has_zeros;
   return shape;
 }
 
@@ -66,6 +74,41 @@ ColumnScale pack_column_i8(const PanelLayout& layout, const PackedShape& shape, 
   });
   result.sum = result.scale * static_cast<float>(total);
   return result;
+}
+
+ColumnScale pack_codes_i8(const PanelLayout& layout, const PackedShape& shape, int column, ColumnCodes row, void* panels) {
+  int64_t total = 0;
+  pack_column<int8_t>(layout, shape, column, panels, [&](int k) {
+    total += row.codes[k];
+    return row.codes[k];
+  });
+  return {row.scale, row.scale * static_cast<float>(total)};
+}
+
+float pack_column_i4(const PanelLayout& layout, const PackedShape& shape, int column, const ColumnGroups& row,
+                     const GroupPanels& out) {
+  const int panel = column / layout.panel_columns;
+  const int half = layout.k_step / 2;
+  uint8_t* bytes = static_cast<uint8_t*>(out.panels) + static_cast<int64_t>(panel) * shape.padded_k / 2 * layout.panel_columns +
+                   static_cast<int64_t>(column % layout.panel_columns) * half;
+  const int64_t first_group = static_cast<int64_t>(panel) * shape.groups * layout.panel_columns + column % layout.panel_columns;
+  double sum = 0;
+  for (int g = 0; g < shape.groups; ++g) {
+    const int64_t at = first_group + static_cast<int64_t>(g) * layout.panel_columns;
+    const int zero = shape.has_zeros ? row.zeros[g] : 8;
+    out.scales[at] = row.scales[g];
+    if (shape.has_zeros) out.zeros[at] = row.zeros[g];
+    int64_t total = 0;
+    for (int k = g * shape.group; k < std::min((g + 1) * shape.group, shape.padded_k); ++k) {
+      const int code = k < shape.k ? row.codes[k] : zero;  // So that padding weighs nothing.
+      total += code - zero;
+      const int stored = shape.has_zeros ? code : code ^ 8;
+      uint8_t& byte = bytes[static_cast<int64_t>(k / layout.k_step) * layout.panel_columns * half + k % half];
+      byte = static_cast<uint8_t>(byte | stored << (k % layout.k_step < half ? 0 : 4));
+    }
+    sum += static_cast<double>(fp16_to_float(row.scales[g])) * static_cast<double>(total);
+  }
+  return static_cast<float>(sum);
 }
 
 }  // namespace inlay

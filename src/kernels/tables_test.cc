@@ -43,7 +43,7 @@ EACH_TABLE(Tables);
 
 TEST_P(Tables, HasEveryKernelThatAModelNeeds) {
   const Kernels& t = table();
-  for (const Format format : {Format::kF32, Format::kI8, Format::kHalfWeights, Format::kBF16Weights}) {
+  for (const Format format : {Format::kF32, Format::kI8, Format::kHalfWeights, Format::kBF16Weights, Format::kI4}) {
     EXPECT_TRUE(t.has(format)) << static_cast<int>(format);
   }
   for (const Format format : kAllFormats) {
@@ -66,6 +66,7 @@ TEST_P(Tables, HasEveryKernelThatAModelNeeds) {
   EXPECT_NE(t.gate, nullptr);
   EXPECT_NE(t.to_bf16, nullptr);
   EXPECT_NE(t.to_codes, nullptr);
+  EXPECT_NE(t.to_codes_i4, nullptr);
   EXPECT_NE(t.activate, nullptr);
   EXPECT_EQ(t.needs & cpu_features(), t.needs);
 }

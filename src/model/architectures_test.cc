@@ -122,7 +122,6 @@ TEST(Architectures, WhatWouldChangeTheVectorsIsRefusedByName) {
   expect_refused(with_sizes(R"("model_type": "deberta-v2", "relative_attention": true, "pos_att_type": "p2p")"),
                  "pos_att_type");
   expect_refused(with_sizes(R"("model_type": "modernbert", "hidden_activation": "mish")"), "hidden_activation");
-  expect_refused(with_sizes(R"("model_type": "qwen3", "quantization_config": {"bits": 4})"), "quantization_config");
   expect_refused(R"({"model_type": "nomic_bert", "vocab_size": 100, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 96,
                      "prenorm": true})",
                  "prenorm");

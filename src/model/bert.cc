@@ -169,15 +169,11 @@ void Bert::attend(const Share& share, const PackedBatch& batch, const BertLayer&
 void Bert::feed_forward(const Share& share, int tokens, const BertLayer& layer, Workspace& workspace) const {
   const Kernels& kernels = *plan_.kernels;
   const bool direct = plan_.format == Format::kBF16;
-  const int64_t operand_bytes = kernels.panel(plan_.format).activation_bytes;
   const Operand wide = workspace.feed_operand();
   const Floats feed = workspace.feed();
   for (int begin = 0; begin < tokens; begin += Workspace::kFeedRows) {
     const int rows = std::min(Workspace::kFeedRows, tokens - begin);
-    Operand input = workspace.hidden_operand();
-    input.data = static_cast<char*>(input.data) + begin * input.stride * operand_bytes;
-    if (input.scale != nullptr) input.scale += begin;
-    if (input.minimum != nullptr) input.minimum += begin;
+    const Operand input = workspace.hidden_operand().from_row(kernels, plan_.format, begin);
     linear(kernels, share,
            {.weights = layer.up,
             .input = input,
@@ -189,7 +185,7 @@ void Bert::feed_forward(const Share& share, int tokens, const BertLayer& layer, 
     share.sync();
     if (!direct) {
       prepare(kernels, share, {plan_.format, feed, rows, config_.intermediate_size, wide});
-      if (plan_.format == Format::kI8) share.sync();
+      if (takes_codes(plan_.format)) share.sync();
     }
     const Floats x = {workspace.hidden().row(begin), workspace.hidden().stride};
     linear(kernels, share,

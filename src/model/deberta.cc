@@ -68,6 +68,8 @@ class PositionLoader {
     // Positions are few, and read in floats by all precisions; what they are made of is not kept.
     plan_.compute.format = Format::kF32;
     plan_.packed = nullptr;
+    // Where positions go through the layers of queries and keys, those are told of already.
+    plan_.visitor = nullptr;
   }
 
   Result<> read_table() {

@@ -94,8 +94,8 @@ class Workspace {
   int64_t hidden_stride_, context_stride_, feed_stride_, qkv_stride_;
   size_t scratch_bytes_;
   Buffer hidden_, normed_, feed_, qkv_, narrow_qkv_, context_, scratch_;
-  Buffer hidden_codes_, feed_codes_;  // kBF16 and kI8
-  Buffer scale_, minimum_;            // kI8: [tokens]
+  Buffer hidden_codes_, feed_codes_;  // kBF16, kI8 and kI4
+  Buffer scale_, minimum_;            // kI8 and kI4: [tokens]
 };
 
 // Bytes of weights, by where they lie.
@@ -132,12 +132,29 @@ class Encoder {
   virtual EncoderMemory memory() const = 0;
 };
 
+// Sees what an encoder is made of while it is loaded, so that tools need not know architectures.
+class LinearVisitor {
+ public:
+  struct Layer {
+    std::vector<std::string> weights;  // full names of the tensors, whose output features follow one another
+    int columns = 0;
+    int k = 0;
+  };
+  virtual ~LinearVisitor() = default;
+  // Gives whoever wants to see the layer's inputs, or null. Called on the thread that loads.
+  virtual InputObserver* linear(const Layer& layer) = 0;
+  virtual void table(const std::string& name, int rows, int columns) = 0;
+};
+
 // How weights are stored for a precision.
 struct LoadPlan {
   ComputePlan compute;
   EmbeddingTable::Storage tables = EmbeddingTable::Storage::kAsStored;
   BlobArena* arena = nullptr;     // where packed matrices come to lie; null: each on its own. Outlives the encoder.
   PackedStore* packed = nullptr;  // where packed weights are taken from and kept; null: nowhere. Outlives the encoder.
+  // Of a folder whose weights are codes: layers that it holds as floats were left so on purpose, and are not made codes here.
+  bool keeps_floats = false;
+  LinearVisitor* visitor = nullptr;  // told of every linear layer and table; null: nobody. Outlives the encoder.
 };
 
 // Builds the encoder that the spec names; `weights` must outlive it. Tensors that were copied are released.

@@ -66,16 +66,13 @@ void Experts::route(const float* x, Memory& memory) const {
 void Experts::run(const ComputePlan& plan, const Rows& rows, int row, Memory& memory) const {
   const Kernels& kernels = *plan.kernels;
   const Share alone;
-  Operand input = rows.input;
-  input.data = static_cast<char*>(input.data) + row * input.stride * kernels.panel(plan.format).activation_bytes;
-  if (input.scale != nullptr) input.scale += row;
-  if (input.minimum != nullptr) input.minimum += row;
+  const Operand input = rows.input.from_row(kernels, plan.format, row);
   route(rows.states.row(row), memory);
   std::vector<double> sums(bias_.begin(), bias_.end());
   const Floats wide = {memory.wide.as<float>(), memory.wide_stride};
-  const Operand codes = {memory.codes.as<>(), memory.wide_stride, &memory.scale, &memory.minimum};
-  const bool is_narrow = plan.format == Format::kBF16 || plan.format == Format::kI8;
-  const Operand middle = is_narrow ? codes : Operand{wide.data, wide.stride, nullptr, nullptr};
+  Operand codes = {memory.codes.as<>(), memory.wide_stride, &memory.scale, &memory.minimum};
+  if (takes_codes(plan.format)) codes.floats = wide;
+  const Operand middle = is_narrow(plan.format) ? codes : Operand{wide.data, wide.stride, nullptr, nullptr};
   const Floats narrow = {memory.narrow.as<float>(), padded_width(experts_.front().down)};
   for (int i = 0; i < used_; ++i) {
     const Expert& expert = experts_[static_cast<size_t>(memory.order[i])];

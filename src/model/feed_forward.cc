@@ -5,14 +5,6 @@
 namespace inlay {
 namespace {
 
-Operand rows_from(const Operand& operand, int begin, int64_t element_bytes) {
-  Operand rows = operand;
-  rows.data = static_cast<char*>(rows.data) + begin * rows.stride * element_bytes;
-  if (rows.scale != nullptr) rows.scale += begin;
-  if (rows.minimum != nullptr) rows.minimum += begin;
-  return rows;
-}
-
 // Rows [begin, begin + rows) of `input` through the wide product and its activation. Ends with a meeting of the team.
 void widen(const ComputePlan& plan, const Share& share, const FeedForward& block, const LinearOp& rows, Workspace& workspace) {
   const Kernels& kernels = *plan.kernels;
@@ -38,7 +30,7 @@ void widen(const ComputePlan& plan, const Share& share, const FeedForward& block
           .activates_first = block.activates_first,
           .output = wide});
     share.sync();
-  } else if (plan.format == Format::kI8) {
+  } else if (takes_codes(plan.format)) {
     prepare(kernels, share, {plan.format, feed, op.rows, columns, wide});
     share.sync();
   }
@@ -73,10 +65,9 @@ void add_product(const Kernels& kernels, const Share& share, const AddProduct& o
 void feed_forward(const ComputePlan& plan, const Share& share, const FeedForward& block, const FeedInput& input,
                   Workspace& workspace) {
   const Kernels& kernels = *plan.kernels;
-  const int64_t operand_bytes = kernels.panel(plan.format).activation_bytes;
   for (int begin = 0; begin < input.tokens; begin += Workspace::kFeedRows) {
     const int rows = std::min(Workspace::kFeedRows, input.tokens - begin);
-    widen(plan, share, block, {.weights = block.up, .input = rows_from(input.rows, begin, operand_bytes), .rows = rows},
+    widen(plan, share, block, {.weights = block.up, .input = input.rows.from_row(kernels, plan.format, begin), .rows = rows},
           workspace);
     add_product(kernels, share,
                 {.weights = block.down,

@@ -96,11 +96,6 @@ bool has_adapters(const Json& config) {
 
 // Weights that are not the model's own numbers.
 Result<> refuse_wrapped_weights(const std::filesystem::path& folder, const Json& config) {
-  if (config.find("quantization_config")) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: quantization_config: quantised checkpoints are not supported; take the "
-                "original weights");
-  }
   if (has_adapters(config)) return fail(ErrorCode::kUnsupported, "config.json: adapters: merge them into the weights first");
   std::error_code ignored;
   if (std::filesystem::exists(folder / "adapter_config.json", ignored)) {

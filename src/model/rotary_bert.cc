@@ -132,24 +132,17 @@ class RotaryBertLoader {
   // W, or W + scale * B A with the matrices of the task that was chosen.
   Result<PackedLinear> original_linear(const std::string& name, const std::string& original, const LinearShape& shape) const {
     const TransformerConfig& t = config_.transformer;
-    LinearRecipe recipe = {t.task < 0 ? name : fmt::format("{}@{}", name, t.tasks[static_cast<size_t>(t.task)]),
-                           shape.columns,
-                           shape.k,
-                           {},
-                           {},
-                           {original}};
+    if (t.task < 0) return packer_.linear({LinearPart{name, shape.columns, shape.has_bias, original}}, shape.k);
+    LinearRecipe recipe = {
+        fmt::format("{}@{}", name, t.tasks[static_cast<size_t>(t.task)]), shape.columns, shape.k, {}, {}, {original}};
     const TensorView* const weights = TRY(weights_.require(original, {shape.columns, shape.k}));
     if (shape.has_bias) recipe.bias = TRY(packer_.vector(name + ".bias", shape.columns));
     const std::string lora = name + ".parametrizations.weight.0.lora_";
-    std::vector<float> a, b;
-    if (t.task >= 0) {
-      a = TRY(read_low_rank(weights_, t, lora + "A", {t.lora_rank, shape.k}));
-      b = TRY(read_low_rank(weights_, t, lora + "B", {shape.columns, t.lora_rank}));
-    }
+    const std::vector<float> a = TRY(read_low_rank(weights_, t, lora + "A", {t.lora_rank, shape.k}));
+    const std::vector<float> b = TRY(read_low_rank(weights_, t, lora + "B", {shape.columns, t.lora_rank}));
     const int k = shape.k;
     recipe.row = [&a, &b, &t, weights, k](int column, std::span<float> out) -> Result<> {
       TRY_VOID(to_float(*weights, int64_t{column} * k, out));
-      if (a.empty()) return {};
       for (int r = 0; r < t.lora_rank; ++r) {
         const float factor = t.lora_scale * b[static_cast<size_t>(int64_t{column} * t.lora_rank + r)];
         for (int i = 0; i < k; ++i) out[static_cast<size_t>(i)] += factor * a[static_cast<size_t>(int64_t{r} * k + i)];

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "model/coded_source.h"
+
 namespace inlay {
 namespace {
 
@@ -92,11 +94,13 @@ struct MatrixPart {
   int begin;
   int columns;
 };
-Result<PackedLinear> pack_part(const MatrixPart& part, std::span<const float> bias, const ComputePlan& plan, Team& team) {
-  const PackedLinear::RowSource row = [&part](int column, std::span<float> out) {
-    return to_float(part.matrix, int64_t{part.begin + column} * part.k, out);
-  };
-  return PackedLinear::pack(*plan.kernels, plan.format, part.columns, part.k, row, bias, team);
+Result<PackedLinear> pack_part(const MatrixPart& part, std::span<const float> bias, const LoadPlan& plan, Team& team) {
+  // Output feature 0 of the part is row `begin` of the matrix.
+  const std::vector<LinearRows> rows = {{&part.matrix, -part.begin, part.columns}};
+  const Format format = format_for(plan, rows);
+  const LinearSource source = linear_source(rows, part.k, format);
+  const PackedShape shape = PackedLinear::shape_for(*plan.compute.kernels, format, part.columns, part.k, source);
+  return PackedLinear::pack(*plan.compute.kernels, format, shape, source, bias, team);
 }
 
 }  // namespace
@@ -132,7 +136,7 @@ Result<> SparseHead::load_masked(const ModelSpec& spec, const HeadWeights& weigh
   const bool may_lack_bias = encoder.model_type == "modernbert";
   std::vector<float> bias;
   if (!may_lack_bias || weights.contains(dense + ".bias")) bias = TRY(weights.vector(dense + ".bias", width_));
-  transform_ = TRY(pack_part({*matrix, encoder.hidden_size, 0, width_}, bias, plan.compute, team));
+  transform_ = TRY(pack_part({*matrix, encoder.hidden_size, 0, width_}, bias, plan, team));
   norm_ = TRY(weights.norm(std::string(layout.norm), width_, encoder.layer_norm_eps, !may_lack_bias));
   const bool has_own = weights.contains(layout.decoder);
   const std::string_view table = may_lack_bias ? "embeddings.tok_embeddings.weight" : "embeddings.word_embeddings.weight";
@@ -144,7 +148,7 @@ Result<> SparseHead::load_masked(const ModelSpec& spec, const HeadWeights& weigh
     const int count = std::min(kPartWords, encoder.vocab_size - begin);
     const std::span<const float> part_bias =
         std::span(word_bias).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
-    vocabulary_.push_back(TRY(pack_part({*words, width_, begin, count}, part_bias, plan.compute, team)));
+    vocabulary_.push_back(TRY(pack_part({*words, width_, begin, count}, part_bias, plan, team)));
   }
   return {};
 }
@@ -169,8 +173,8 @@ SparseMemory SparseHead::make_memory(int max_tokens, int ranks) const {
   const size_t rows = static_cast<size_t>(max_tokens) + 1;
   const size_t stride = static_cast<size_t>(stride_for(plan_, width_));
   memory.rows = Buffer(rows * stride * sizeof(float));
-  if (plan_.format == Format::kBF16 || plan_.format == Format::kI8) memory.codes = Buffer(rows * stride * sizeof(uint16_t));
-  if (plan_.format == Format::kI8) {
+  if (is_narrow(plan_.format)) memory.codes = Buffer(rows * stride * sizeof(uint16_t));
+  if (takes_codes(plan_.format)) {
     memory.scale = Buffer(rows * sizeof(float));
     memory.minimum = Buffer(rows * sizeof(float));
   }
@@ -186,7 +190,9 @@ SparseMemory SparseHead::make_memory(int max_tokens, int ranks) const {
 Operand SparseHead::operand(SparseMemory& memory) const {
   const int64_t stride = stride_for(plan_, width_);
   if (memory.codes.size() == 0) return {memory.rows.as<>(), stride, nullptr, nullptr};
-  return {memory.codes.as<>(), stride, memory.scale.as<float>(), memory.minimum.as<float>()};
+  Operand codes = {memory.codes.as<>(), stride, memory.scale.as<float>(), memory.minimum.as<float>()};
+  if (takes_codes(plan_.format)) codes.floats = {memory.rows.as<float>(), stride};
+  return codes;
 }
 
 void SparseHead::forward(const Share& share, const PackedBatch& batch, Workspace& workspace, SparseMemory& memory) const {
@@ -223,7 +229,6 @@ void SparseHead::transform(const Share& share, int tokens, Workspace& workspace,
 
 void SparseHead::weigh_part(const Share& share, const PackedBatch& batch, size_t part, SparseMemory& memory) const {
   const PackedLinear& words = vocabulary_[part];
-  const int64_t operand_bytes = plan_.kernels->panel(plan_.format).activation_bytes;
   const int64_t stride = stride_for(plan_, kPartWords);
   const size_t count = static_cast<size_t>(words.shape().columns);
   float* const logits = memory.logits[static_cast<size_t>(share.rank)].as<float>();
@@ -234,10 +239,7 @@ void SparseHead::weigh_part(const Share& share, const PackedBatch& batch, size_t
   std::fill(best.begin(), best.end(), 0.0F);
   for (int begin = 0; begin < batch.tokens(); begin += kBlockRows) {
     const int rows = std::min(kBlockRows, batch.tokens() - begin);
-    Operand input = operand(memory);
-    input.data = static_cast<char*>(input.data) + begin * input.stride * operand_bytes;
-    if (input.scale != nullptr) input.scale += begin;
-    if (input.minimum != nullptr) input.minimum += begin;
+    const Operand input = operand(memory).from_row(*plan_.kernels, plan_.format, begin);
     linear(*plan_.kernels, Share{.between_blocks = share.between_blocks},
            {.weights = words,
             .input = input,

@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "model/coded_source.h"
+
 namespace inlay {
 namespace {
 
@@ -77,6 +79,7 @@ Result<EmbeddingTable> WeightPacker::table(const std::string& name, int rows, in
     table = TRY(EmbeddingTable::make(*tensor, plan_.tables, team_, release).map_error(within(weights_.full_name(name))));
   }
   keep_parts(plan_.packed, name, EmbeddingTable::kPartNames, table.parts());
+  if (plan_.visitor != nullptr) plan_.visitor->table(weights_.full_name(name), rows, columns);
   return table;
 }
 
@@ -87,45 +90,48 @@ Result<PackedLinear> WeightPacker::linear(const std::vector<std::string>& names,
 }
 
 Result<PackedLinear> WeightPacker::linear(const std::vector<LinearPart>& parts, int k) const {
-  // A part by the column that it ends before.
-  struct Source {
-    int begin, end;
-    const TensorView* weights;
-  };
-  std::vector<Source> sources;
+  std::vector<LinearRows> rows;
+  LinearVisitor::Layer layer;
   LinearRecipe recipe;
   recipe.k = k;
   for (const LinearPart& part : parts) {
-    const TensorView* weights = TRY(weights_.require(part.name + ".weight", {part.columns, k}));
-    sources.push_back({recipe.columns, recipe.columns + part.columns, weights});
+    const std::string weight = part.weight.empty() ? part.name + ".weight" : part.weight;
+    const TensorView* weights = TRY(weights_.require(weight, {part.columns, k}));
+    rows.push_back({weights, recipe.columns, recipe.columns + part.columns});
     recipe.columns += part.columns;
-    recipe.tensors.push_back(part.name + ".weight");
+    recipe.tensors.push_back(weight);
     recipe.name += (recipe.name.empty() ? "" : "+") + part.name;
+    layer.weights.push_back(weights_.full_name(weight));
     recipe.bias.resize(static_cast<size_t>(recipe.columns));
     if (!part.has_bias) continue;
     const std::vector<float> bias = TRY(vector(part.name + ".bias", part.columns));
     std::copy(bias.begin(), bias.end(), recipe.bias.end() - part.columns);
   }
-  recipe.row = [&sources, k](int column, std::span<float> out) {
-    size_t i = 0;
-    while (column >= sources[i].end) ++i;
-    return to_float(*sources[i].weights, int64_t{column - sources[i].begin} * k, out);
-  };
-  return linear(recipe);
+  layer.columns = recipe.columns;
+  layer.k = k;
+  const Format format = format_for(plan_, rows);
+  PackedLinear packed = TRY(pack(recipe, format, linear_source(rows, k, format)));
+  if (plan_.visitor != nullptr) packed.set_observer(plan_.visitor->linear(layer));
+  return packed;
 }
 
 Result<PackedLinear> WeightPacker::linear(const LinearRecipe& recipe) const {
-  const ComputePlan& compute = plan_.compute;
-  const PackedShape shape = packed_shape(compute.kernels->panel(compute.format), recipe.columns, recipe.k);
+  std::vector<const TensorView*> tensors;
+  for (const std::string& name : recipe.tensors) tensors.push_back(weights_.store().find(weights_.full_name(name)));
+  return pack(recipe, format_of_recipe(plan_, tensors), {.row = recipe.row});
+}
+
+Result<PackedLinear> WeightPacker::pack(const LinearRecipe& recipe, Format format, const LinearSource& source) const {
+  const Kernels& kernels = *plan_.compute.kernels;
+  const PackedShape shape = PackedLinear::shape_for(kernels, format, recipe.columns, recipe.k, source);
   std::optional<PackedLinear::Parts> parts =
-      take_parts(plan_.packed, recipe.name, PackedLinear::kPartNames, PackedLinear::part_sizes(shape, compute.format));
+      take_parts(plan_.packed, recipe.name, PackedLinear::kPartNames, PackedLinear::part_sizes(shape, format));
   PackedLinear packed;
   if (parts) {
-    packed = PackedLinear::from_parts(shape, compute.format, *std::move(parts));
+    packed = PackedLinear::from_parts(shape, format, *std::move(parts));
   } else {
     const std::string where = recipe.tensors.empty() ? recipe.name : weights_.full_name(recipe.tensors.front());
-    packed = TRY(PackedLinear::pack(*compute.kernels, compute.format, recipe.columns, recipe.k, recipe.row, recipe.bias, team_)
-                     .map_error(within(where)));
+    packed = TRY(PackedLinear::pack(kernels, format, shape, source, recipe.bias, team_).map_error(within(where)));
     for (const std::string& name : recipe.tensors) weights_.store().release(weights_.full_name(name));
     if (plan_.arena != nullptr) packed.move_into(*plan_.arena);
   }
@@ -138,7 +144,12 @@ std::string packed_key(const WeightStore& weights, const LoadPlan& plan) {
   std::string key = fmt::format("inlay {}, packing {}\n", INLAY_VERSION, kPackedVersion);
   key += fmt::format("kernels {}: format {}, panels of {} columns, {} k together, {} bytes\n", plan.compute.kernels->name,
                      static_cast<int>(plan.compute.format), panel.panel_columns, panel.k_step, panel.element_bytes);
-  key += fmt::format("tables {}\n", static_cast<int>(plan.tables));
+  key += fmt::format("tables {}, groups {}, floats kept {}\n", static_cast<int>(plan.tables), LinearSource::kDefaultGroup,
+                     plan.keeps_floats);
+  if (const std::optional<QuantizationConfig>& config = weights.quantization()) {
+    key += fmt::format("codes by {}, {}, groups of {}, zeros less one {}\n", config->method, config->dtype, config->group_size,
+                       config->zero_is_less_one);
+  }
   return key + weights.identity();
 }
 

@@ -18,9 +18,11 @@ struct LinearPart {
   std::string name;
   int columns = 0;
   bool has_bias = true;
+  std::string weight = {};  // the name of the weights where it is another one
 };
 
-// A linear layer whose weights are not simply a tensor.
+// A linear layer whose weights are not simply a tensor. Plans' visitors are not told of it. Of a plan that keeps floats it is
+// packed in them, whatever the plan's format, unless all `tensors` are codes.
 struct LinearRecipe {
   std::string name;  // of what is packed; another recipe gives another name
   int columns = 0;
@@ -55,6 +57,8 @@ class WeightPacker {
   const NamedWeights& weights() const { return weights_; }
 
  private:
+  Result<PackedLinear> pack(const LinearRecipe& recipe, Format format, const LinearSource& source) const;
+
   const NamedWeights& weights_;
   const LoadPlan& plan_;
   Team& team_;

@@ -43,7 +43,6 @@ Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max
   // A spare row: kernels may read a vector beyond the last element.
   const size_t rows = static_cast<size_t>(max_tokens) + 1;
   const size_t feed_rows = static_cast<size_t>(std::min(max_tokens, kFeedRows)) + 1;
-  const bool is_narrow = plan.format == Format::kBF16 || plan.format == Format::kI8;
   hidden_ = Buffer(rows * hidden_stride_ * sizeof(float));
   if (sizes.is_pre_norm) normed_ = Buffer(rows * hidden_stride_ * sizeof(float));
   context_ = Buffer(rows * context_stride_ * sizeof(float));
@@ -51,11 +50,11 @@ Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max
   qkv_ = Buffer(rows * qkv_stride_ * (bf16_attention && sizes.qkv == Qkv::kAsMultiplied ? 2 : 4));
   if (bf16_attention && sizes.qkv == Qkv::kFloatFirst) narrow_qkv_ = Buffer(rows * qkv_stride_ * sizeof(uint16_t));
   scratch_ = Buffer(scratch_bytes_ * static_cast<size_t>(ranks));
-  if (is_narrow) {
+  if (is_narrow(plan.format)) {
     hidden_codes_ = Buffer(rows * std::max(hidden_stride_, context_stride_) * sizeof(uint16_t));
     feed_codes_ = Buffer(feed_rows * feed_stride_ * sizeof(uint16_t));
   }
-  if (plan.format == Format::kI8) {
+  if (takes_codes(plan.format)) {
     scale_ = Buffer(rows * sizeof(float));
     minimum_ = Buffer(rows * sizeof(float));
   }
@@ -77,7 +76,9 @@ size_t Workspace::touched_bytes() const {
 
 Operand Workspace::narrow(Floats rows, Buffer& codes, int64_t stride) {
   if (codes.size() == 0) return {rows.data, rows.stride, nullptr, nullptr};
-  return {codes.as<>(), stride, scale_.as<float>(), minimum_.as<float>()};
+  Operand operand = {codes.as<>(), stride, scale_.as<float>(), minimum_.as<float>()};
+  if (takes_codes(plan_.format)) operand.floats = rows;
+  return operand;
 }
 
 // hidden, normed and context are never needed as operands at the same time, so they share their codes.

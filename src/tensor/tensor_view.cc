@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "tensor/block_types.h"
+#include "tensor/coded_matrix.h"
 #include "tensor/half.h"
 
 namespace inlay {
@@ -63,12 +64,36 @@ void convert_blocks(const TensorView& tensor, int64_t begin, std::span<float> ou
   }
 }
 
+// Any range of a matrix of codes, row by row; whole rows go straight to `out`.
+void read_coded(const CodedMatrix& matrix, int64_t begin, std::span<float> out) {
+  const int64_t columns = matrix.columns();
+  std::vector<float> values;
+  while (!out.empty()) {
+    const int64_t row = begin / columns;
+    const int64_t first = begin % columns;
+    const size_t count = std::min(out.size(), static_cast<size_t>(columns - first));
+    if (count == static_cast<size_t>(columns)) {
+      matrix.read(row, out.first(count));
+    } else {
+      values.resize(static_cast<size_t>(columns));
+      matrix.read(row, values);
+      std::copy_n(values.begin() + first, count, out.begin());
+    }
+    out = out.subspan(count);
+    begin += static_cast<int64_t>(count);
+  }
+}
+
 }  // namespace
 
 std::string shape_text(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 Result<> to_float(const TensorView& tensor, int64_t begin, std::span<float> out) {
   INLAY_CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.element_count(), "range inside the tensor");
+  if (tensor.coded != nullptr) {
+    read_coded(*tensor.coded, begin, out);
+    return {};
+  }
   if (out.empty() && is_float_type(tensor.dtype)) return {};
   if (is_block_type(tensor.dtype)) {
     convert_blocks(tensor, begin, out);

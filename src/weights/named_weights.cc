@@ -100,7 +100,7 @@ Result<const TensorView*> NamedWeights::require(std::string_view bare, const std
     return fail(ErrorCode::kCorrupt, "{}: tensor '{}' has shape {}, wanted {}", store_->file_of(name), name,
                 shape_text(view->shape), shape_text(shape));
   }
-  if (!is_float_type(view->dtype)) {
+  if (!is_float_type(view->dtype) && view->coded == nullptr) {
     return fail(ErrorCode::kUnsupported, "{}: tensor '{}' is of type {}, wanted F32, F16, BF16 or F64", store_->file_of(name),
                 name, dtype_name(view->dtype));
   }

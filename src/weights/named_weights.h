@@ -19,7 +19,7 @@ class NamedWeights {
   // several prefixes of which none is a usual one.
   static Result<NamedWeights> match(const WeightStore& store, std::string_view probe);
 
-  // The tensor `bare`, which must have this shape and a float type (F32, F16, BF16, F64). Old checkpoints spell
+  // The tensor `bare`, which must have this shape and a float type (F32, F16, BF16, F64) or be coded. Old checkpoints spell
   // ".weight" and ".bias" of norms ".gamma" and ".beta"; both are found under the new name. A missing tensor or another shape
   // is kCorrupt, another type kUnsupported; the message names file, tensor, what was found and what was wanted.
   Result<const TensorView*> require(std::string_view bare, const std::vector<int64_t>& shape) const;

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "weights/coded_tensors.h"
 #include "weights/shard_index.h"
 #include "weights/weight_file.h"
 
@@ -65,10 +66,15 @@ struct WeightStore::Impl {
   std::map<std::string, Slot, std::less<>> slots;
   uint64_t total_bytes = 0;
   std::string index;  // the file that names the shards
+  std::optional<QuantizationConfig> quantization;
+  std::vector<std::unique_ptr<CodedMatrix>> matrices;  // that views point to
 
   Result<> add_source(const std::filesystem::path& folder, const Source& source);
   // Maps one file and adds its tensors: all of them, or those in `wanted`, each of which must be there.
   Result<> add_file(const std::filesystem::path& folder, const std::string& file, const std::vector<std::string>* wanted);
+
+  // Puts each matrix that is made of several tensors in their place.
+  Result<> join_coded(const std::filesystem::path& folder);
 
   // All mapped files.
   std::vector<const WeightPart*> parts() const {
@@ -131,12 +137,34 @@ Result<> WeightStore::Impl::add_source(const std::filesystem::path& folder, cons
   return {};
 }
 
+Result<> WeightStore::Impl::join_coded(const std::filesystem::path& folder) {
+  quantization = TRY(read_quantization_config(folder));
+  if (!quantization) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, known] : slots) names.push_back(name);
+  const TensorFinder find = [this](std::string_view name) -> const TensorView* {
+    const Slot* found = slot(name);
+    return found != nullptr && found->has_known_type ? &found->view : nullptr;
+  };
+  for (CodedTensor& tensor : TRY(find_coded_tensors(*quantization, names, find))) {
+    Slot joined;
+    joined.shard = slot(tensor.parts.front())->shard;
+    joined.has_known_type = true;
+    joined.view = std::move(tensor.view);
+    for (const std::string& part : tensor.parts) slots.erase(part);
+    slots.insert_or_assign(std::move(tensor.name), std::move(joined));
+    matrices.push_back(std::move(tensor.matrix));
+  }
+  return {};
+}
+
 Result<WeightStore> WeightStore::open(const std::filesystem::path& folder) {
   for (const Source& source : kSources) {
     const bool is_there = has_file(folder / source.single) || (source.index != nullptr && has_file(folder / source.index));
     if (!is_there) continue;
     std::unique_ptr<Impl> impl = std::make_unique<Impl>();
     TRY_VOID(impl->add_source(folder, source));
+    TRY_VOID(impl->join_coded(folder));
     return WeightStore(std::move(impl));
   }
   return no_weights(folder);
@@ -167,6 +195,8 @@ Result<const TensorView*> WeightStore::get(std::string_view name) const {
   }
   return &slot->view;
 }
+
+const std::optional<QuantizationConfig>& WeightStore::quantization() const { return impl_->quantization; }
 
 bool WeightStore::contains(std::string_view name) const { return impl_->slot(name) != nullptr; }
 

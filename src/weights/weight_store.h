@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "tensor/tensor_view.h"
+#include "weights/quantization_config.h"
 
 namespace inlay {
 
@@ -37,6 +38,9 @@ class WeightStore {
   Result<const TensorView*> get(std::string_view name) const;
   bool contains(std::string_view name) const;
   std::vector<std::string> names() const;  // sorted; also those of unknown type
+  // How the folder says that its weights were made codes, if it does. Each matrix of codes is then one tensor NAME.weight whose
+  // view is coded, and the tensors that it is made of have no names of their own.
+  const std::optional<QuantizationConfig>& quantization() const;
   // Bytes of all tensors.
   uint64_t total_bytes() const;
   // The file a tensor lies in, for messages; for an unknown name the files that were opened.

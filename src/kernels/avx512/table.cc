@@ -1,6 +1,7 @@
 #include "kernels/avx512/vec.h"
 
 #include "kernels/generic/float_table.inl.h"
+#include "kernels/generic/gemm_groups.inl.h"
 
 namespace inlay {
 namespace {
@@ -24,11 +25,51 @@ struct WideInt {
   static void store(float* p, Sum sum) { _mm512_storeu_si512(p, sum); }
 };
 
+// Four bytes a step, by the instruction that sums pairs of products in 16 bits: 2 * 255 * 15 fits, where 8-bit weights would
+// not.
+struct Nibbles {
+  using Sum = __m512i;
+  using Left = __m512i;
+  using Right = __m512i;
+  static constexpr int kStep = 4;
+  static constexpr int kLeftBytes = 4;
+  static constexpr int kRightBytes = 4 * kLanes;
+  static constexpr int kRows =
+      6;  // 18 accumulators, 3 of weights, 3 zeros, 3 constants, the broadcast and a product: 7 rows would spill
+  static constexpr float kWeightUnit = 1;
+  static Sum start(const float*) { return _mm512_setzero_si512(); }
+  static Left left(const char* p) {
+    int quad;
+    memcpy(&quad, p, sizeof(quad));
+    return _mm512_set1_epi32(quad);
+  }
+  static Right right(const char* p) { return packed(p); }
+  static Sum multiply_add(Sum sum, Left a, Right b) {
+    return _mm512_add_epi32(sum, _mm512_madd_epi16(_mm512_maddubs_epi16(a, b), _mm512_set1_epi16(1)));
+  }
+  static Right packed(const char* p) { return _mm512_loadu_si512(p); }
+  static Right low_code(Right x) { return _mm512_and_si512(x, _mm512_set1_epi8(15)); }
+  static Right high_code(Right x) { return _mm512_and_si512(_mm512_srli_epi16(x, 4), _mm512_set1_epi8(15)); }
+  // Two's complement of four bits, looked up.
+  static Right weight(Right code) {
+    const __m128i table = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), code);
+  }
+  static Right low_weight(Right x) { return weight(low_code(x)); }
+  static Right high_weight(Right x) { return weight(high_code(x)); }
+  static Right less_zero(Right code, Right zero) { return _mm512_sub_epi8(code, zero); }
+  static Right zero(const uint8_t* p) {
+    const __m512i wide = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    return _mm512_mullo_epi32(wide, _mm512_set1_epi32(0x01010101));
+  }
+};
+
 }  // namespace
 
 void fill_avx512(Kernels& table) {
   fill_float(table);
   set_int8<WideInt, int16_t>(table);
+  set_int4<Nibbles, uint8_t>(table);
 }
 
 }  // namespace inlay

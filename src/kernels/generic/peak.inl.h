@@ -8,7 +8,7 @@
 #if defined(__aarch64__)
 #define INLAY_VECTOR_OPERAND "+w"
 #else
-#define INLAY_VECTOR_OPERAND "+x"
+#define INLAY_VECTOR_OPERAND "+v"
 #endif
 
 namespace inlay {

@@ -1,6 +1,7 @@
 #include "kernels/neon/vec.h"
 
 #include "kernels/generic/float_table.inl.h"
+#include "kernels/generic/gemm_groups.inl.h"
 
 namespace inlay {
 namespace {
@@ -28,11 +29,27 @@ struct WideInt {
   static void store(float* p, Sum sum) { memcpy(p, &sum, sizeof(sum)); }
 };
 
+// Two weights a byte, one k a step. Kept in the upper four bits they are whole bytes, sixteen times as large.
+struct Nibbles : WideInt {
+  static constexpr int kRows = kTileRows;
+  static constexpr float kWeightUnit = 1.0F / 16;
+  static int8x8_t bytes(Right x) { return vmovn_s16(vcombine_s16(x, x)); }
+  static Right wide(int8x8_t x) { return vget_low_s16(vmovl_s8(x)); }
+  static Right packed(const char* p) { return right(p); }
+  static Right low_weight(Right x) { return wide(vshl_n_s8(bytes(x), 4)); }
+  static Right high_weight(Right x) { return vand_s16(x, vdup_n_s16(-16)); }
+  static Right low_code(Right x) { return vand_s16(x, vdup_n_s16(15)); }
+  static Right high_code(Right x) { return vand_s16(vshr_n_s16(x, 4), vdup_n_s16(15)); }
+  static Right less_zero(Right code, Right zero) { return vsub_s16(code, zero); }
+  static Right zero(const uint8_t* p) { return right(reinterpret_cast<const char*>(p)); }
+};
+
 }  // namespace
 
 void fill_neon(Kernels& table) {
   fill_float(table);
   set_int8<WideInt, int16_t>(table);
+  set_int4<Nibbles, int16_t>(table);
 }
 
 }  // namespace inlay

@@ -114,6 +114,30 @@ void gemm_i8(const GemmArgs& g) noexcept {
   });
 }
 
+// The float operations are those of the other tables, one for one, so that sums of groups have their bits.
+float dot_i4(const GemmArgs& g, int row, int panel, int c) {
+  const uint8_t* a = reinterpret_cast<const uint8_t*>(left_at(g, row));
+  const uint8_t* b = static_cast<const uint8_t*>(g.b) + static_cast<int64_t>(panel) * (g.k / 2) * kColumns + c;
+  const int64_t first = static_cast<int64_t>(panel) * ((g.k + g.group - 1) / g.group) * kColumns + c;
+  float sum = 0;
+  for (int begin = 0, i = 0; begin < g.k; begin += g.group, ++i) {
+    const int64_t at = first + static_cast<int64_t>(i) * kColumns;
+    int32_t exact = 0;
+    for (int k = begin; k < g.k && k < begin + g.group; ++k) {
+      const int code = (b[k / 2 * kColumns] >> (k % 2 == 0 ? 0 : 4)) & 15;
+      exact += a[k] * (g.b_zero == nullptr ? (code ^ 8) - 8 : code - g.b_zero[at]);
+    }
+    sum = fmaf(static_cast<float>(exact), fp16_value(g.b_group_scale[at]), sum);
+  }
+  return sum;
+}
+
+void gemm_i4(const GemmArgs& g) noexcept {
+  each_element(g, 1, [&](int row, const void*, int c, int column) {
+    return fmaf(g.a_scale[row], dot_i4(g, row, column / kColumns, c), fmaf(g.a_min[row], g.b_sum[column], g.bias[column]));
+  });
+}
+
 // `load` reads an element as a float. Weights of the softmax are kept in scratch, one float a key.
 template <class Element, float (*kLoad)(Element)>
 void attention(const AttentionArgs& a) noexcept {
@@ -270,6 +294,9 @@ void fill_scalar(Kernels& table) {
   set(Format::kI8, gemm_i8, 1, 1);
   set(Format::kHalfWeights, gemm_float<dot_half_weights<fp16_value>, 2>, 2, 4);
   set(Format::kBF16Weights, gemm_float<dot_half_weights<bf16_value>, 2>, 2, 4);
+  set(Format::kI4, gemm_i4, 1, 1);
+  table.layout[static_cast<int>(Format::kI4)].k_step = 2;
+  table.layout[static_cast<int>(Format::kI4)].weights_per_element = 2;
   table.attention_f32 = attention<float, same>;
   table.attention_bf16 = attention<uint16_t, bf16_value>;
   table.attention_f32_bytes = attention_bytes;
@@ -280,6 +307,7 @@ void fill_scalar(Kernels& table) {
   table.gate = gate;
   table.to_bf16 = to_bf16;
   table.to_codes = to_codes;
+  table.to_codes_i4 = to_codes;
   table.activate = activate;
 }
 
