@@ -98,6 +98,7 @@ def test_every_architecture_has_the_vectors_of_quantising_at_load(inlay, golden,
             assert distances(own, at_load).max() < largest
         else:
             assert own.tobytes() == at_load.tobytes()
+        assert distances(own, embed(inlay, tmp_path / dtype, "--dtype", "float32")).max() < 0.03
 
 
 @pytest.mark.parametrize("name", ["qwen3-tiny", "modernbert-tiny", "t5-gated", "jina-v3-tiny", "nomic-moe", "deberta-v3-tiny"])
@@ -108,6 +109,36 @@ def test_gptq_sees_the_inputs_of_every_layer(inlay, golden, texts, tmp_path, nam
     assert layers and len({layer["name"] for layer in layers}) == len(layers)
     assert all(0 < layer["error"] < 0.5 for layer in layers)
     assert numpy.isfinite(embed(inlay, tmp_path / "out")).all()
+
+
+@pytest.mark.parametrize("source", ["bert-cls-gguf/bert-cls.gguf", "bert-cls-onnx/model.onnx"])
+@pytest.mark.parametrize("dtype", ["int8", "int4"])
+def test_weights_of_other_kinds_become_the_same_folder(inlay, golden, tmp_path, source, dtype):
+    """Blocks of GGUF and transposed matrices of ONNX: what stays in floats is written in order."""
+    model = golden.parent / "data" / "weights" / source
+    env = {"INLAY_CACHE": str(tmp_path / "cache")}
+    if source.endswith(".onnx"):
+        shutil.copytree(golden / "bert-cls-dense" / "model", tmp_path / "model")
+        for file in (tmp_path / "model").glob("*.safetensors"):
+            file.unlink()
+        shutil.copy(model, tmp_path / "model" / "model.onnx")
+        shutil.copytree(model.parent / "external", tmp_path / "model" / "external")
+        model = tmp_path / "model"
+    done = inlay("quantize", model, tmp_path / "out", "--dtype", dtype, "--max-layer-error", 1, env=env)
+    assert done.code == 0, done.err
+    assert not list((tmp_path / "out").glob("*.onnx")) and not list((tmp_path / "out").glob("*.gguf"))
+    at_load = inlay("embed", "--model", model, "--dtype", dtype, stdin="\n".join(TEXTS) + "\n", env=env)
+    assert at_load.code == 0, at_load.err
+    wanted = numpy.array([row["embedding"] for row in at_load.rows()], numpy.float32)
+    assert embed(inlay, tmp_path / "out").tobytes() == wanted.tobytes()
+
+
+def test_a_tasks_additions_go_to_the_floats_that_codes_stand_for(inlay, golden, tmp_path):
+    model = golden / "jina-v3-task" / "model"
+    assert inlay("quantize", model, tmp_path / "out", "--dtype", "int8").code == 0
+    for task in ("retrieval.passage", "separation"):
+        wanted = embed(inlay, model, "--task", task, "--dtype", "float32")
+        assert distances(embed(inlay, tmp_path / "out", "--task", task), wanted).max() < 0.02
 
 
 def test_heads_beside_the_weights_stay(inlay, golden, tiny, tmp_path):
