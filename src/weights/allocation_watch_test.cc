@@ -25,6 +25,8 @@ uint64_t allocated_bytes() { return given_out; }
 
 void* operator new(size_t size) { return inlay::give(size); }
 void* operator new[](size_t size) { return inlay::give(size); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return inlay::give(size); }
+void* operator new[](size_t size, const std::nothrow_t&) noexcept { return inlay::give(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }

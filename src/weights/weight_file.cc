@@ -50,8 +50,8 @@ Result<size_t> part_of(const std::filesystem::path& folder, const std::string& l
     if (file.parts[part].name == location) return part;
   }
   if (file.parts.size() > kMaxParts) return fail(ErrorCode::kCorrupt, "{}: more than {} external files", file.name, kMaxParts);
-  file.parts.push_back(
-      {location, TRY(MappedFile::open(folder / location).map_error(within(fmt::format("{} names {}", file.name, location))))});
+  MappedFile map = TRY(MappedFile::open(folder / location).map_error(within(fmt::format("{} names {}", file.name, location))));
+  file.parts.push_back({location, std::move(map)});
   return file.parts.size() - 1;
 }
 
@@ -74,8 +74,10 @@ Result<> read_onnx_parts(const std::filesystem::path& folder, WeightFile& file) 
 }  // namespace
 
 Result<WeightFile> open_weight_file(const std::filesystem::path& folder, const std::string& name) {
+  // Not within the braces below: g++ 12 does not destroy what is already there when a statement in braces returns.
+  MappedFile map = TRY(MappedFile::open(folder / name));
   WeightFile file = {.name = name, .parts = {}, .tensors = {}};
-  file.parts.push_back({name, TRY(MappedFile::open(folder / name))});
+  file.parts.push_back({name, std::move(map)});
   if (name.ends_with(".safetensors")) {
     TRY_VOID(read_safetensors(file));
     return file;
