@@ -28,7 +28,7 @@ void write_gauge(std::string& out, std::string_view name, std::string_view help,
   fmt::format_to(std::back_inserter(out), "{} {}\n", name, value);
 }
 
-void write_histogram(std::string& out, std::string_view name, std::string_view help, const Distribution& histogram) {
+void write_histogram(std::string& out, std::string_view name, std::string_view help, const MetricHistogram& histogram) {
   write_type(out, name, "histogram", help);
   histogram.write(out, name);
 }
@@ -90,7 +90,7 @@ void write_te_names(std::string& out, const Metrics& metrics) {
 
 }  // namespace
 
-void Distribution::observe(double value) {
+void MetricHistogram::observe(double value) {
   // The first bucket whose bound is not below the value.
   const double steps = value <= first_ ? 0 : std::ceil(std::log(value / first_) / std::log(kGrowth) - 1e-9);
   const size_t bucket = static_cast<size_t>(std::clamp(steps, 0.0, static_cast<double>(kBuckets)));
@@ -99,7 +99,7 @@ void Distribution::observe(double value) {
   sum_.fetch_add(value, std::memory_order_relaxed);
 }
 
-void Distribution::write(std::string& out, std::string_view name) const {
+void MetricHistogram::write(std::string& out, std::string_view name) const {
   uint64_t cumulative = 0;
   double bound = first_;
   for (int i = 0; i < kBuckets; ++i) {

@@ -16,9 +16,9 @@
 namespace inlay {
 
 // Buckets grow by half: 35 from 10 µs to 9.7 s for times.
-class Distribution {
+class MetricHistogram {
  public:
-  explicit Distribution(double first) : first_(first) {}
+  explicit MetricHistogram(double first) : first_(first) {}
   void observe(double value);
   // Appends the lines of one histogram without its HELP and TYPE.
   void write(std::string& out, std::string_view name) const;
@@ -45,12 +45,12 @@ struct Metrics {
   std::atomic<uint64_t> non_finite = 0;
   std::array<std::atomic<int64_t>, 3> in_progress{};  // by Priority: admitted and not answered
 
-  Distribution request_seconds{1e-5};
-  Distribution tokenize_seconds{1e-5};
-  Distribution queue_seconds{1e-5};
-  Distribution compute_seconds{1e-5};
-  Distribution render_seconds{1e-5};
-  Distribution text_tokens{1};
+  MetricHistogram request_seconds{1e-5};
+  MetricHistogram tokenize_seconds{1e-5};
+  MetricHistogram queue_seconds{1e-5};
+  MetricHistogram compute_seconds{1e-5};
+  MetricHistogram render_seconds{1e-5};
+  MetricHistogram text_tokens{1};
 };
 
 // Gauges that somebody else knows.
@@ -60,12 +60,12 @@ struct Gauges {
 };
 
 // What the scheduler of a model counts.
-struct ModelFigures {
+struct ModelMetrics {
   std::string model;
   SchedulerMetrics metrics;
 };
 // Appends the schedulers' figures, labelled with the models' names.
-void write_scheduler_metrics(std::string& out, const std::vector<ModelFigures>& models);
+void write_scheduler_metrics(std::string& out, const std::vector<ModelMetrics>& models);
 
 // Prometheus text. `te_names` adds the same figures under the names of text-embeddings-inference.
 std::string render_metrics(const Metrics& metrics, const Gauges& gauges, bool te_names);

@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Distribution, PutsValuesUnderTheirBound) {
-  Distribution distribution(1);
+TEST(MetricHistogram, PutsValuesUnderTheirBound) {
+  MetricHistogram distribution(1);
   for (const double value : {0.0, 1.0, 1.2, 1.5, 1.6, 1e30}) distribution.observe(value);
   std::string text;
   distribution.write(text, "x");

@@ -209,7 +209,7 @@ std::vector<std::string> Router::routes() const {
 
 std::string Router::metrics_text() const {
   std::string text = render_metrics(context_.metrics, gauges_(), options_.te_metrics);
-  std::vector<ModelFigures> figures;
+  std::vector<ModelMetrics> figures;
   for (const ModelRegistry::Lease& model : context_.models.all()) figures.push_back({model->facts().name, model->scheduler()});
   write_scheduler_metrics(text, figures);
   return text;

@@ -26,18 +26,18 @@ std::string escaped(std::string_view model) {
 // All lines of a metric stand together, as Prometheus wants them: so metric by metric, model by model.
 class Writer {
  public:
-  Writer(std::string& out, const std::vector<ModelFigures>& models) : out_(out), models_(models) {}
+  Writer(std::string& out, const std::vector<ModelMetrics>& models) : out_(out), models_(models) {}
 
   template <class Value>
   void metric(std::string_view name, std::string_view type, const Value& value_of) {
     write_type(name, type);
-    for (const ModelFigures& model : models_) line(name, model, "", value_of(model.metrics));
+    for (const ModelMetrics& model : models_) line(name, model, "", value_of(model.metrics));
   }
   template <class Labels, class Value>
   void metric(std::string_view name, std::string_view type, std::string_view label, const Labels& labels,
               const Value& value_of) {
     write_type(name, type);
-    for (const ModelFigures& model : models_) {
+    for (const ModelMetrics& model : models_) {
       for (size_t i = 0; i < labels.size(); ++i) {
         line(name, model, fmt::format(",{}=\"{}\"", label, labels[i]), value_of(model.metrics, i));
       }
@@ -46,7 +46,7 @@ class Writer {
   void histogram(std::string_view name, Histogram SchedulerMetrics::*member) {
     write_type(name, "histogram");
     const std::string bucket = fmt::format("{}_bucket", name);
-    for (const ModelFigures& model : models_) {
+    for (const ModelMetrics& model : models_) {
       const Histogram& histogram = model.metrics.*member;
       uint64_t cumulative = 0;
       for (int i = 0; i < Histogram::kBuckets; ++i) {
@@ -65,12 +65,12 @@ class Writer {
     fmt::format_to(std::back_inserter(out_), "# TYPE {} {}\n", name, type);
   }
   template <class Value>
-  void line(std::string_view name, const ModelFigures& model, std::string_view labels, Value value) {
+  void line(std::string_view name, const ModelMetrics& model, std::string_view labels, Value value) {
     fmt::format_to(std::back_inserter(out_), "{}{{model=\"{}\"{}}} {}\n", name, escaped(model.model), labels, value);
   }
 
   std::string& out_;
-  const std::vector<ModelFigures>& models_;
+  const std::vector<ModelMetrics>& models_;
 };
 
 void write_queue(Writer& writer) {
@@ -88,9 +88,9 @@ void write_queue(Writer& writer) {
                 [](const SchedulerMetrics& metrics, size_t i) { return metrics.rejected[i]; });
 }
 
-void write_lanes(Writer& writer, const std::vector<ModelFigures>& models) {
+void write_lanes(Writer& writer, const std::vector<ModelMetrics>& models) {
   size_t lanes = 0;
-  for (const ModelFigures& model : models) lanes = std::max(lanes, model.metrics.lane_busy.size());
+  for (const ModelMetrics& model : models) lanes = std::max(lanes, model.metrics.lane_busy.size());
   std::vector<std::string> names;
   for (size_t i = 0; i < lanes; ++i) names.push_back(std::to_string(i));
   writer.metric("inlay_lane_busy_seconds_total", "counter", "lane", names, [](const SchedulerMetrics& metrics, size_t i) {
@@ -100,7 +100,7 @@ void write_lanes(Writer& writer, const std::vector<ModelFigures>& models) {
 
 }  // namespace
 
-void write_scheduler_metrics(std::string& out, const std::vector<ModelFigures>& models) {
+void write_scheduler_metrics(std::string& out, const std::vector<ModelMetrics>& models) {
   Writer writer(out, models);
   write_queue(writer);
   writer.metric("inlay_scheduled_texts_total", "counter", "end", kEnds, [](const SchedulerMetrics& metrics, size_t i) {

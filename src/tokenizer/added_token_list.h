@@ -16,7 +16,7 @@ namespace inlay {
 class AddedTokenList {
  public:
   // `model` outlives this object.
-  explicit AddedTokenList(const Model& model)
+  explicit AddedTokenList(const TokenizerModel& model)
       : vocabulary_(model.vocabulary()), next_id_(static_cast<int64_t>(model.token_count())) {}
 
   // Of a token that is there already `overrides` replaces the flags.

@@ -24,7 +24,7 @@ struct BpeOptions {
   bool ignore_merges = false;                     // a piece that is a token is that token
 };
 
-class Bpe final : public Model {
+class Bpe final : public TokenizerModel {
  public:
   using MergePair = std::pair<std::string_view, std::string_view>;
 

@@ -33,7 +33,7 @@ bool may_cut(const GeneralEncoder::Steps& steps) {
 
 }  // namespace
 
-GeneralEncoder::GeneralEncoder(Steps steps, const Model& model) : steps_(std::move(steps)), model_(model) {
+GeneralEncoder::GeneralEncoder(Steps steps, const TokenizerModel& model) : steps_(std::move(steps)), model_(model) {
   can_cut_ = may_cut(steps_);
 }
 

@@ -19,7 +19,7 @@ class GeneralEncoder final : public ChunkEncoder {
   };
 
   // `model` outlives this object.
-  GeneralEncoder(Steps steps, const Model& model);
+  GeneralEncoder(Steps steps, const TokenizerModel& model);
 
   size_t find_cut(std::string_view text, size_t from) const override;
   void encode(std::string_view chunk, EncodeState& state, IdSink& sink) const override;
@@ -28,7 +28,7 @@ class GeneralEncoder final : public ChunkEncoder {
   void encode_plain(std::string_view text, EncodeState& state, IdSink& sink) const;
 
   Steps steps_;
-  const Model& model_;
+  const TokenizerModel& model_;
   bool can_cut_ = false;
 };
 

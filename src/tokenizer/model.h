@@ -58,9 +58,9 @@ struct ModelScratch {
 };
 
 // Immutable; const functions may run in any number of threads at once.
-class Model {
+class TokenizerModel {
  public:
-  virtual ~Model() = default;
+  virtual ~TokenizerModel() = default;
   // `piece` is well-formed UTF-8 and not empty.
   virtual void tokenize(std::string_view piece, ModelScratch& scratch, IdSink& sink) const = 0;
   virtual const Vocabulary& vocabulary() const = 0;

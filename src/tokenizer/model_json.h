@@ -12,7 +12,7 @@
 namespace inlay {
 
 struct ReadModel {
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TokenizerModel> model;
   const WordPiece* word_piece = nullptr;  // `model`, if it is one
   Bpe* bpe = nullptr;                     // likewise
 };

@@ -110,7 +110,7 @@ void change_pieces(const TokenizerConfig& config, SentencepieceModel& model) {
   }
 }
 
-Result<std::unique_ptr<Model>> make_model(const SentencepieceModel& source, bool byte_fallback) {
+Result<std::unique_ptr<TokenizerModel>> make_model(const SentencepieceModel& source, bool byte_fallback) {
   if (source.kind == SentencepieceKind::kUnigram) {
     std::vector<Unigram::Entry> entries;
     for (const SentencePiece& piece : source.pieces) entries.emplace_back(piece.text, double{piece.score});
@@ -125,7 +125,7 @@ Result<std::unique_ptr<Model>> make_model(const SentencepieceModel& source, bool
   return std::make_unique<Bpe>(TRY(Bpe::build(std::move(vocabulary), merges, options)));
 }
 
-Result<int32_t> find_token(const Model& model, std::string_view token) {
+Result<int32_t> find_token(const TokenizerModel& model, std::string_view token) {
   const std::optional<int32_t> id = model.vocabulary().id_of(token);
   if (!id) return fail(ErrorCode::kCorrupt, "the vocabulary lacks the special token '{}'", token);
   return *id;
@@ -147,7 +147,7 @@ PostProcessor around(std::optional<int32_t> begin, std::optional<int32_t> end, i
   return result;
 }
 
-Result<PostProcessor> make_post_processor(const TokenizerConfig& config, const Model& model) {
+Result<PostProcessor> make_post_processor(const TokenizerConfig& config, const TokenizerModel& model) {
   const SentencepieceFlags& flags = config.sentencepiece;
   switch (config.family) {
     case TokenizerFamily::kAlbert:
@@ -170,7 +170,7 @@ Result<PostProcessor> make_post_processor(const TokenizerConfig& config, const M
 
 // Control and user-defined pieces are found in the text as they are, before the special tokens of the configuration.
 Result<std::vector<AddedToken>> make_added_tokens(const SentencepieceModel& source, const TokenizerConfig& config,
-                                                  const Model& model) {
+                                                  const TokenizerModel& model) {
   AddedTokenList list(model);
   const bool is_gemma = config.family == TokenizerFamily::kGemma;
   for (const SentencePiece& piece : source.pieces) {

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "tokenizer/protobuf.h"
+#include "base/protobuf.h"
 #include "tokenizer/utf8.h"
 
 namespace inlay {

@@ -109,7 +109,7 @@ tl::unexpected<Error> too_long(int max_length) {
 }  // namespace
 
 struct Tokenizer::Pipeline {
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TokenizerModel> model;
   std::unique_ptr<ChunkEncoder> encoder;
   AddedTokenMatcher raw_tokens;
   std::map<std::string, AddedToken, std::less<>> added_by_content;

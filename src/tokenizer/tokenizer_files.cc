@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kMaxTokenizerBytes = 256U << 20;
 
 Result<std::vector<AddedToken>> collect_added_tokens(const std::optional<Json>& json, const TokenizerConfig& config,
-                                                     const Model& model) {
+                                                     const TokenizerModel& model) {
   AddedTokenList list(model);
   if (json) {
     const std::vector<Json> items = TRY(json->items());

@@ -18,7 +18,7 @@
 namespace inlay {
 
 struct TokenizerParts {
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TokenizerModel> model;
   const WordPiece* word_piece = nullptr;  // `model`, if it is one
   Bpe* bpe = nullptr;                     // likewise
   TextSteps steps;

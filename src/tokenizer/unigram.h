@@ -17,7 +17,7 @@ struct UnigramOptions {
   bool byte_fallback = false;  // unknown text becomes tokens like <0x0A> where all of its bytes have one
 };
 
-class Unigram final : public Model {
+class Unigram final : public TokenizerModel {
  public:
   using Entry = std::pair<std::string_view, double>;
 

@@ -6,7 +6,7 @@
 
 namespace inlay {
 
-class WordLevel final : public Model {
+class WordLevel final : public TokenizerModel {
  public:
   // kCorrupt if the vocabulary lacks the unknown token.
   static Result<WordLevel> build(Vocabulary vocabulary, std::string_view unknown_token) {

@@ -15,7 +15,7 @@ struct WordPieceOptions {
   size_t max_chars = 100;  // a longer word is one unknown token; counts code points
 };
 
-class WordPiece final : public Model {
+class WordPiece final : public TokenizerModel {
  public:
   // kCorrupt if the vocabulary lacks the unknown token.
   static Result<WordPiece> build(Vocabulary vocabulary, const WordPieceOptions& options);

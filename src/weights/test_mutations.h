@@ -30,9 +30,9 @@ inline std::string read_test_file(const std::string& path) {
   return *std::move(text);
 }
 
-class Mutator {
+class FileMutator {
  public:
-  explicit Mutator(uint64_t seed) : random_(seed) {}
+  explicit FileMutator(uint64_t seed) : random_(seed) {}
 
   // One to four changes: bits, bytes, numbers at their limits, parts removed, doubled or moved, the end cut off.
   std::string mutate(std::string_view original) {
@@ -75,7 +75,7 @@ class Mutator {
 inline void survive_mutations(const std::vector<std::string>& files, int count, uint64_t factor,
                               const std::function<void(std::string_view)>& read) {
   constexpr uint64_t kSeed = 20261130;
-  Mutator mutator(kSeed);
+  FileMutator mutator(kSeed);
   for (int i = 0; i < count; ++i) {
     const std::string text = mutator.mutate(files[static_cast<size_t>(i) % files.size()]);
     const uint64_t before = allocated_bytes();
