@@ -82,7 +82,7 @@ class MaskedHead {
           sum += weights[key - first] * value(2, key, d);
           largest = std::max(largest, std::abs(double{value(2, key, d)}));
         }
-        const double base = shape_.is_bf16 ? Tolerance::kAttentionBf16 : Tolerance::kAttention;
+        const double base = shape_.is_bf16 ? Tolerance::kMaskedAttentionBf16 : Tolerance::kAttention;
         comparison.add(query, d, result(query, d), sum / total, largest * (base + 2 * Tolerance::kSum * largest_score));
       }
     }
