@@ -28,6 +28,7 @@ inline auto within(std::string context) {
 }  // namespace inlay
 
 // Gives the value, or returns the error from the enclosing function. Works for Result<void> as well. GCC and Clang.
+// Not behind another element within braces: g++ 12 then does not destroy that one when this returns.
 #define TRY(expression)                                                                      \
   __extension__({                                                                            \
     auto try_result = (expression);                                                          \

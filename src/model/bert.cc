@@ -220,25 +220,22 @@ Result<BertLayer> load_layer(const EncoderConfig& config, const BertLayout& layo
                              const std::string& prefix) {
   const int hidden = config.hidden_size;
   const auto name = [&prefix](std::string_view part) { return prefix + std::string(part); };
-  return BertLayer{
-      .qkv = TRY(packer.linear({name(layout.query), name(layout.key), name(layout.value)}, hidden, hidden)),
-      .output = TRY(packer.linear({name(layout.output)}, hidden, hidden)),
-      .attention_norm = TRY(packer.norm(name(layout.attention_norm), hidden, config.layer_norm_eps)),
-      .up = TRY(packer.linear({name(layout.up)}, config.intermediate_size, hidden)),
-      .down = TRY(packer.linear({name(layout.down)}, hidden, config.intermediate_size)),
-      .feed_norm = TRY(packer.norm(name(layout.feed_norm), hidden, config.layer_norm_eps)),
-  };
+  BertLayer layer;
+  layer.qkv = TRY(packer.linear({name(layout.query), name(layout.key), name(layout.value)}, hidden, hidden));
+  layer.output = TRY(packer.linear({name(layout.output)}, hidden, hidden));
+  layer.attention_norm = TRY(packer.norm(name(layout.attention_norm), hidden, config.layer_norm_eps));
+  layer.up = TRY(packer.linear({name(layout.up)}, config.intermediate_size, hidden));
+  layer.down = TRY(packer.linear({name(layout.down)}, hidden, config.intermediate_size));
+  layer.feed_norm = TRY(packer.norm(name(layout.feed_norm), hidden, config.layer_norm_eps));
+  return layer;
 }
 
 Result<BertTables> load_tables(const EncoderConfig& config, const BertLayout& layout, const WeightPacker& packer) {
   const int columns = config.embedding_size;
-  BertTables tables = {
-      .words = TRY(packer.table(std::string(layout.words), config.vocab_size, columns)),
-      .positions = TRY(packer.table(std::string(layout.positions), config.max_positions, columns)),
-      .types = std::nullopt,
-      .norm = TRY(packer.norm(std::string(layout.norm), columns, config.layer_norm_eps)),
-      .projection = std::nullopt,
-  };
+  BertTables tables;
+  tables.words = TRY(packer.table(std::string(layout.words), config.vocab_size, columns));
+  tables.positions = TRY(packer.table(std::string(layout.positions), config.max_positions, columns));
+  tables.norm = TRY(packer.norm(std::string(layout.norm), columns, config.layer_norm_eps));
   if (!layout.types.empty()) tables.types = TRY(packer.table(std::string(layout.types), config.token_types, columns));
   if (layout.always_projects || columns != config.hidden_size) {
     tables.projection = TRY(packer.linear({std::string(layout.projection)}, config.hidden_size, columns));

@@ -172,7 +172,9 @@ class RotaryBertLoader {
         }
         return {};
       };
-      experts.push_back({TRY(packer_.linear(up)), TRY(packer_.linear(down))});
+      PackedLinear packed_up = TRY(packer_.linear(up));
+      PackedLinear packed_down = TRY(packer_.linear(down));
+      experts.push_back({std::move(packed_up), std::move(packed_down)});
     }
     const TensorView* const router = TRY(weights_.require(prefix + "router.layer.weight", {t.experts, hidden}));
     std::vector<float> routes(static_cast<size_t>(t.experts) * static_cast<size_t>(hidden));

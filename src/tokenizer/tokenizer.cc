@@ -240,7 +240,9 @@ Result<Encoding> Tokenizer::encode_pair(std::string_view first, std::string_view
   const size_t budget = TRY(pipeline_->budget(options, true));
   // Which text is the longer one matters even where both are too long, so that texts are read until one of them ends.
   size_t limit = budget + 1;
-  IdSink sinks[] = {TRY(pipeline_->encode(first, options, limit)), TRY(pipeline_->encode(second, options, limit))};
+  IdSink of_first = TRY(pipeline_->encode(first, options, limit));
+  IdSink of_second = TRY(pipeline_->encode(second, options, limit));
+  IdSink sinks[] = {std::move(of_first), std::move(of_second)};
   const bool is_shared = options.pair_truncation == PairTruncation::kLongestFirst;
   while (is_shared && sinks[0].is_full() && sinks[1].is_full() && options.truncation == TruncationSide::kRight &&
          budget % 2 == 1) {

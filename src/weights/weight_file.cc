@@ -74,7 +74,6 @@ Result<> read_onnx_parts(const std::filesystem::path& folder, WeightFile& file) 
 }  // namespace
 
 Result<WeightFile> open_weight_file(const std::filesystem::path& folder, const std::string& name) {
-  // Not within the braces below: g++ 12 does not destroy what is already there when a statement in braces returns.
   MappedFile map = TRY(MappedFile::open(folder / name));
   WeightFile file = {.name = name, .parts = {}, .tensors = {}};
   file.parts.push_back({name, std::move(map)});
