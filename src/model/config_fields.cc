@@ -8,14 +8,10 @@
 namespace inlay {
 namespace {
 
-// Beyond any encoder that exists, and small enough that sizes multiplied with each other stay far from overflow.
-constexpr int64_t kMaxHidden = 65536;
 constexpr int64_t kMaxHeadDim = 1024;
-constexpr int64_t kMaxLayers = 1024;
 constexpr int64_t kMaxIntermediate = 1 << 20;
 constexpr int64_t kMaxVocab = 1 << 24;
 constexpr int64_t kMaxPositions = 1 << 20;
-constexpr int64_t kMaxTokenTypes = 1024;
 constexpr double kMaxEpsilon = 0.1;
 constexpr double kMaxTheta = 1e12;
 constexpr double kMaxFactor = 1e6;
@@ -81,13 +77,18 @@ Result<> read_scaling(const Json& scaling, int max_positions, RopeConfig& rope) 
 
 }  // namespace
 
-Result<> read_sizes(const Json& config, const SizeKeys& keys, EncoderConfig& encoder) {
+Result<> read_shape(const Json& config, const SizeKeys& keys, EncoderConfig& encoder) {
   encoder.vocab_size = TRY(int_member(config, "vocab_size", {1, kMaxVocab}, std::nullopt));
   encoder.hidden_size = TRY(int_member(config, keys.hidden, {1, kMaxHidden}, std::nullopt));
   encoder.layers = TRY(int_member(config, keys.layers, {1, kMaxLayers}, std::nullopt));
   encoder.heads = TRY(int_member(config, keys.heads, {1, kMaxHidden}, std::nullopt));
   encoder.intermediate_size = TRY(int_member(config, keys.intermediate, {1, kMaxIntermediate}, std::nullopt));
   encoder.max_positions = TRY(int_member(config, keys.positions, {1, kMaxPositions}, keys.default_positions));
+  return {};
+}
+
+Result<> read_sizes(const Json& config, const SizeKeys& keys, EncoderConfig& encoder) {
+  TRY_VOID(read_shape(config, keys, encoder));
   encoder.token_types = TRY(int_member(config, "type_vocab_size", {0, kMaxTokenTypes}, keys.default_types));
   encoder.pad_token_id = TRY(int_member(config, "pad_token_id", {-1, kMaxVocab}, 0));
   return {};

@@ -9,6 +9,11 @@
 
 namespace inlay {
 
+// Beyond any encoder that exists, and small enough that sizes multiplied with each other stay far from overflow.
+constexpr int64_t kMaxHidden = 65536;
+constexpr int64_t kMaxLayers = 1024;
+constexpr int64_t kMaxTokenTypes = 1024;
+
 // How an architecture spells its sizes, and what holds where a config is silent.
 struct SizeKeys {
   std::string_view hidden = "hidden_size";
@@ -20,8 +25,10 @@ struct SizeKeys {
   int default_types = 0;
 };
 
-// vocab_size, hidden_size, layers, heads, intermediate_size, max_positions, token_types and pad_token_id, all within bounds;
-// hidden_size need not be a multiple of heads.
+// vocab_size, hidden_size, layers, heads, intermediate_size and max_positions, all within bounds; hidden_size need not be a
+// multiple of heads.
+Result<> read_shape(const Json& config, const SizeKeys& keys, EncoderConfig& encoder);
+// The same, and token_types and pad_token_id.
 Result<> read_sizes(const Json& config, const SizeKeys& keys, EncoderConfig& encoder);
 // num_key_value_heads and head_dim, with heads and hidden_size / heads where they are missing.
 Result<> read_head_sizes(const Json& config, EncoderConfig& encoder);

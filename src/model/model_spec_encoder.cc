@@ -2,6 +2,7 @@
 #include <array>
 
 #include "model/architectures.h"
+#include "model/config_fields.h"
 #include "model/model_spec_parts.h"
 
 namespace inlay {
@@ -11,16 +12,13 @@ namespace {
 // another default, it says so here.
 struct Family {
   std::string_view model_type;
-  std::string_view hidden = "hidden_size";
-  std::string_view layers = "num_hidden_layers";
-  std::string_view heads = "num_attention_heads";
-  std::string_view intermediate = "intermediate_size";
+  SizeKeys keys = {};
   std::string_view activation = "hidden_act";
   std::string_view default_activation = "gelu";
   int default_pad = 0;
   bool counts_from_pad = false;            // positions begin after the padding token's id
   bool has_token_types = true;             // a table of them
-  std::optional<double> epsilon = {};      // where it is part of the code
+  std::optional<float> epsilon = {};       // where it is part of the code
   std::optional<int> embedding_size = {};  // the default, where tables have a width of their own
 };
 
@@ -30,13 +28,10 @@ constexpr std::array<Family, 7> kFamilies = {{
     {.model_type = "xlm-roberta", .default_pad = 1, .counts_from_pad = true},
     {.model_type = "camembert", .default_pad = 1, .counts_from_pad = true},
     {.model_type = "distilbert",
-     .hidden = "dim",
-     .layers = "n_layers",
-     .heads = "n_heads",
-     .intermediate = "hidden_dim",
+     .keys = {.hidden = "dim", .layers = "n_layers", .heads = "n_heads", .intermediate = "hidden_dim"},
      .activation = "activation",
      .has_token_types = false,
-     .epsilon = 1e-12},
+     .epsilon = 1e-12F},
     {.model_type = "electra", .embedding_size = 128},
     {.model_type = "albert", .default_activation = "gelu_new", .embedding_size = 128},
 }};
@@ -53,15 +48,6 @@ const Family* find_family(std::string_view model_type) {
   }
   return nullptr;
 }
-
-// Beyond any encoder that exists, and small enough that sizes multiplied with each other stay far from overflow.
-constexpr int64_t kMaxHidden = 65536;
-constexpr int64_t kMaxLayers = 1024;
-constexpr int64_t kMaxIntermediate = 1 << 20;
-constexpr int64_t kMaxVocab = 1 << 24;
-constexpr int64_t kMaxPositions = 1 << 20;
-constexpr int64_t kMaxTokenTypes = 1024;
-constexpr double kMaxEpsilon = 0.1;
 
 Result<std::vector<std::string>> read_architectures(const Json& config) {
   std::vector<std::string> result;
@@ -81,11 +67,6 @@ Result<std::string> read_model_type(const Json& config, const std::vector<std::s
   }
   if (find_family(type) != nullptr) return type;
   return fail(ErrorCode::kUnsupported, "config.json: model_type: found '{}', supported: {}", type, known_families());
-}
-
-Result<> refuse_flag(const Json& config, std::string_view key, std::string_view why) {
-  if (!TRY(config.bool_or(key, false))) return {};
-  return fail(ErrorCode::kUnsupported, "config.json: {}: true: {}", key, why);
 }
 
 bool has_adapters(const Json& config) {
@@ -110,38 +91,13 @@ Result<> refuse_what_changes_vectors(const std::filesystem::path& folder, const 
   TRY_VOID(refuse_flag(config, "add_cross_attention", "there is no second input to attend to"));
   TRY_VOID(refuse_flag(config, "is_encoder_decoder", "only encoders embed texts here"));
   TRY_VOID(refuse_wrapped_weights(folder, config));
-  const std::string positions = TRY(config.string_or("position_embedding_type", "absolute"));
-  if (positions != "absolute") {
-    return fail(ErrorCode::kUnsupported, "config.json: position_embedding_type: found '{}', supported: absolute", positions);
-  }
-  return {};
-}
-
-Result<Activation> read_activation(const Json& config, const Family& family) {
-  const std::string name = TRY(config.string_or(family.activation, family.default_activation));
-  const std::optional<Activation> activation = activation_from_config(name);
-  if (!activation) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: {}: found '{}', supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, "
-                "silu, tanh, sigmoid, linear",
-                family.activation, name);
-  }
-  return *activation;
-}
-
-Result<float> read_epsilon(const Json& config, const Family& family) {
-  const double epsilon = family.epsilon ? *family.epsilon : TRY(config.double_or("layer_norm_eps", 1e-12));
-  if (!(epsilon > 0 && epsilon <= kMaxEpsilon)) {
-    return fail(ErrorCode::kCorrupt, "config.json: layer_norm_eps: found {}, wanted more than 0 and at most {}", epsilon,
-                kMaxEpsilon);
-  }
-  return static_cast<float>(epsilon);
+  return want_text(config, "position_embedding_type", "absolute");
 }
 
 Result<> check_sizes(const Family& family, const EncoderConfig& encoder) {
   if (encoder.hidden_size % encoder.heads != 0) {
-    return fail(ErrorCode::kCorrupt, "config.json: {} {} is no multiple of {} {}", family.hidden, encoder.hidden_size,
-                family.heads, encoder.heads);
+    return fail(ErrorCode::kCorrupt, "config.json: {} {} is no multiple of {} {}", family.keys.hidden, encoder.hidden_size,
+                family.keys.heads, encoder.heads);
   }
   if (encoder.usable_positions() < 1) {
     return fail(ErrorCode::kCorrupt, "config.json: max_position_embeddings {} leaves no position after pad_token_id {}",
@@ -150,19 +106,14 @@ Result<> check_sizes(const Family& family, const EncoderConfig& encoder) {
   // The projection of narrower tables works in the memory of the feed-forward block.
   if (family.embedding_size && encoder.embedding_size > encoder.intermediate_size) {
     return fail(ErrorCode::kUnsupported, "config.json: embedding_size {} is above {} {}", encoder.embedding_size,
-                family.intermediate, encoder.intermediate_size);
+                family.keys.intermediate, encoder.intermediate_size);
   }
   return {};
 }
 
 // Sizes that every weight depends on must be stated; the rest falls back on transformers' defaults for the family.
-Result<> read_sizes(const Json& config, const Family& family, EncoderConfig& encoder) {
-  encoder.vocab_size = TRY(int_member(config, "vocab_size", {1, kMaxVocab}, std::nullopt));
-  encoder.hidden_size = TRY(int_member(config, family.hidden, {1, kMaxHidden}, std::nullopt));
-  encoder.layers = TRY(int_member(config, family.layers, {1, kMaxLayers}, std::nullopt));
-  encoder.heads = TRY(int_member(config, family.heads, {1, kMaxHidden}, std::nullopt));
-  encoder.intermediate_size = TRY(int_member(config, family.intermediate, {1, kMaxIntermediate}, std::nullopt));
-  encoder.max_positions = TRY(int_member(config, "max_position_embeddings", {1, kMaxPositions}, 512));
+Result<> read_family_sizes(const Json& config, const Family& family, EncoderConfig& encoder) {
+  TRY_VOID(read_shape(config, family.keys, encoder));
   if (family.has_token_types) encoder.token_types = TRY(int_member(config, "type_vocab_size", {1, kMaxTokenTypes}, 2));
   encoder.pad_token_id = TRY(int_member(config, "pad_token_id", {0, encoder.vocab_size - 1}, family.default_pad));
   encoder.embedding_size = encoder.hidden_size;
@@ -193,9 +144,9 @@ Result<EncoderConfig> read_encoder_config(const std::filesystem::path& folder, s
   encoder.model_type = TRY(read_model_type(config, encoder.architectures, notes).map_error(with_architectures));
   TRY_VOID(refuse_what_changes_vectors(folder, config));
   const Family& family = *find_family(encoder.model_type);
-  TRY_VOID(read_sizes(config, family, encoder));
-  encoder.activation = TRY(read_activation(config, family));
-  encoder.layer_norm_eps = TRY(read_epsilon(config, family));
+  TRY_VOID(read_family_sizes(config, family, encoder));
+  encoder.activation = TRY(read_activation(config, family.activation, family.default_activation));
+  encoder.layer_norm_eps = family.epsilon ? *family.epsilon : TRY(read_epsilon(config, "layer_norm_eps", 1e-12));
   if (config.find("auto_map")) notes.push_back("config.json: auto_map names code of the model's authors, which is not run");
   return encoder;
 }
