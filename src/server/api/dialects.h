@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/json_writer.h"
 #include "server/api/embed_request.h"
 
 namespace inlay {
@@ -33,7 +34,7 @@ HttpResponse render_ollama_tags(const std::vector<ModelFacts>& models);
 HttpResponse render_ollama_version();
 HttpResponse render_kserve_index(const std::vector<ModelFacts>& models);
 
-// x-compute-*, x-*-time: milliseconds, as TEI writes them.
-void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response);
+// What was written, with headers x-compute-*, x-*-time: milliseconds, as TEI writes them.
+HttpResponse timed_response(JsonWriter& json, const EmbedAnswer& answer);
 
 }  // namespace inlay

@@ -67,9 +67,7 @@ HttpResponse render_tei_ranks(const EmbedAnswer& answer, const RerankOptions& op
     json.end_object();
   }
   json.end_array();
-  HttpResponse response = json_response(json.take());
-  add_timing_headers(answer, response);
-  return response;
+  return timed_response(json, answer);
 }
 
 void write_results(JsonWriter& json, const EmbedAnswer& answer, const RerankOptions& options) {
@@ -183,9 +181,7 @@ HttpResponse render_predict(const EmbedAnswer& answer, bool raw, bool is_batch) 
   if (is_batch) json.begin_array();
   for (size_t i = 0; i < answer.outputs.size(); ++i) write_classes(json, answer, i, raw);
   if (is_batch) json.end_array();
-  HttpResponse response = json_response(json.take());
-  add_timing_headers(answer, response);
-  return response;
+  return timed_response(json, answer);
 }
 
 HttpResponse render_classify(const EmbedAnswer& answer, bool raw) {

@@ -17,9 +17,7 @@ HttpResponse render_vectors(const EmbedAnswer& answer) {
   json.begin_array();
   for (const std::vector<float>& vector : answer.vectors) write_numbers(json, vector);
   json.end_array();
-  HttpResponse response = json_response(json.take());
-  add_timing_headers(answer, response);
-  return response;
+  return timed_response(json, answer);
 }
 
 // The first vector against each of the others.
@@ -30,9 +28,7 @@ HttpResponse render_similarity(const EmbedAnswer& answer) {
     json.value(static_cast<float>(cosine(answer.vectors[0], answer.vectors[i])));
   }
   json.end_array();
-  HttpResponse response = json_response(json.take());
-  add_timing_headers(answer, response);
-  return response;
+  return timed_response(json, answer);
 }
 
 void write_model_type(JsonWriter& json, const ModelFacts& model) {
@@ -51,7 +47,8 @@ void write_model_type(JsonWriter& json, const ModelFacts& model) {
 
 }  // namespace
 
-void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response) {
+HttpResponse timed_response(JsonWriter& json, const EmbedAnswer& answer) {
+  HttpResponse response = json_response(json.take());
   HttpHeaders& headers = response.headers;
   headers.emplace_back("x-compute-type", "cpu");
   headers.emplace_back("x-compute-time", milliseconds(answer.times.total));
@@ -63,6 +60,7 @@ void add_timing_headers(const EmbedAnswer& answer, HttpResponse& response) {
   headers.emplace_back("x-tokenization-time", milliseconds(answer.times.tokenize / texts));
   headers.emplace_back("x-queue-time", milliseconds(answer.times.queue));
   headers.emplace_back("x-inference-time", milliseconds(answer.times.compute));
+  return response;
 }
 
 Result<DialectCall> parse_tei_embed(const Json& body) {

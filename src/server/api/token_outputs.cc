@@ -8,12 +8,6 @@
 namespace inlay {
 namespace {
 
-HttpResponse finished(JsonWriter& json, const EmbedAnswer& answer) {
-  HttpResponse response = json_response(json.take());
-  add_timing_headers(answer, response);
-  return response;
-}
-
 HttpResponse render_sparse(const EmbedAnswer& answer) {
   JsonWriter json;
   json.begin_array();
@@ -25,7 +19,7 @@ HttpResponse render_sparse(const EmbedAnswer& answer) {
     json.end_array();
   }
   json.end_array();
-  return finished(json, answer);
+  return timed_response(json, answer);
 }
 
 HttpResponse render_tokens(const EmbedAnswer& answer) {
@@ -41,7 +35,7 @@ HttpResponse render_tokens(const EmbedAnswer& answer) {
     json.end_array();
   }
   json.end_array();
-  return finished(json, answer);
+  return timed_response(json, answer);
 }
 
 Result<DialectCall> read(const Json& body, OutputKind kind) {
