@@ -75,6 +75,8 @@ def mixed(options):
                 load.wrk(server, file, 2, 1)
                 idle = load.ask_at_rate(server, queries, 20, options.seconds)
                 alone = load.wrk(server, file, 4, options.seconds)
+                if alone["rate"] == 0:
+                    raise SystemExit(f"{dtype}: no list of {size} was answered in {options.seconds} s; more --seconds are needed")
                 with load.background(server, file, 4, options.seconds) as result:
                     busy = load.ask_at_rate(server, queries, 20, max(1, options.seconds - 1))
                     imported = result()
