@@ -13,7 +13,8 @@ def bert_config(hidden, layers, vocabulary, positions):
     heads = hidden // (32 if hidden <= 384 else 64)
     return {"architectures": ["BertModel"], "model_type": "bert", "hidden_size": hidden, "num_hidden_layers": layers,
             "num_attention_heads": heads, "intermediate_size": 4 * hidden, "hidden_act": "gelu", "vocab_size": vocabulary,
-            "max_position_embeddings": positions, "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0}
+            "max_position_embeddings": positions, "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0,
+            "position_embedding_type": "absolute"}  # the converter of CTranslate2 asks for it
 
 
 def weights(config, seed):

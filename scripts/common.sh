@@ -24,8 +24,9 @@ configure() {
   local preset=$1 settings="${*:2}"
   local stamp=build/$preset/.settings
   if [ -f "build/$preset/build.ninja" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$settings" ]; then return; fi
-  local launcher=()
-  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-  cmake --preset "$preset" "${launcher[@]}" "${@:2}" >&2
+  local tools=()
+  if command -v ccache >/dev/null; then tools=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  if command -v mold >/dev/null; then tools+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold); fi
+  cmake --preset "$preset" "${tools[@]}" "${@:2}" >&2
   echo "$settings" >"$stamp"
 }

@@ -13,7 +13,6 @@
 namespace inlay {
 namespace {
 
-constexpr float kFp16Max = 65504.0F;
 // So much of a source is copied before it is let go, so that loading a large table doesn't hold both forms of it.
 constexpr size_t kBlockBytes = size_t{8} << 20;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "tensor/half.h"
 
 namespace inlay {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 // Rows that go through all panels before the next rows: 64 rows of 384 floats are 98 KB, of 3072 floats 786 KB, beside a panel
 // of B in L2.
 constexpr int kBlockRows = 64;
-constexpr float kFp16Max = 65504.0F;
 
 Result<> pack_one(Format format, const PanelLayout& layout, const PackedShape& shape, int column, const float* row,
                   void* panels) {

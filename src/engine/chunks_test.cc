@@ -20,7 +20,7 @@ class Chunks : public testing::Test {
   TestFolder folder_;
 };
 
-const std::vector<std::string> kTexts = {"The cats sat", "on the mat,", "unhappily."};  // together an item of heads.json
+const std::vector<std::string> kPieces = {"The cats sat", "on the mat,", "unhappily."};  // together an item of heads.json
 
 std::vector<std::vector<double>> golden_states(const std::vector<int32_t>& ids) {
   const JsonDocument golden = must(JsonDocument::read(golden_folder("heads-roberta") / "heads.json", 1 << 24));
@@ -41,7 +41,7 @@ std::vector<std::vector<double>> golden_states(const std::vector<int32_t>& ids) 
 
 TEST_F(Chunks, EachIsTheMeanOfItsTokensInTheWholeText) {
   const Engine engine = load();
-  const TokenizedText text = must(engine.tokenize_chunks(kTexts, {}));
+  const TokenizedText text = must(engine.tokenize_chunks(kPieces, {}));
   ASSERT_EQ(text.chunks.size(), 3U);
   const std::vector<std::vector<double>> states = golden_states(text.ids);
   ASSERT_EQ(states.size(), text.ids.size());
@@ -85,7 +85,7 @@ TEST_F(Chunks, CaseH16DimensionsAreCutBeforeNormalising) {
   for (const int dimensions : {0, 37}) {
     EXPECT_EQ(Engine::load({.model = folder_.path(), .dimensions = dimensions}).error().code, ErrorCode::kInvalidArgument);
   }
-  const std::vector<TokenizedText> chunked = {must(part.tokenize_chunks(kTexts, {}))};
+  const std::vector<TokenizedText> chunked = {must(part.tokenize_chunks(kPieces, {}))};
   EXPECT_EQ(must(std::move(part.run(chunked).front())).chunks.size(), 3U * 7);
 }
 

@@ -80,7 +80,7 @@ struct Engine::Impl {
   Result<EncodeOptions> encode_options_for(const TextOptions& options, bool is_pair) const;
   // Takes the texts in as the lane's batch.
   void fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
-  // One thread's share of the forward pass.
+  // One thread's share of the forward pass; once it returns, every thread is done with its own.
   void run(EngineLane& lane, const Share& share) const;
   // Pools the batch into `out` [texts, dimensions] and sets status[i] for a vector that is not finite; makes ready what
   // collect() gives.

@@ -23,9 +23,10 @@ bool is_finite(EngineLane& lane, int text, int hidden_size) {
 
 void Engine::Impl::run(EngineLane& lane, const Share& share) const {
   encoder->forward(share, lane.batch, lane.workspace);
-  if (!lane.any_output.has(OutputKind::kSparse)) return;
   share.sync();
+  if (!lane.any_output.has(OutputKind::kSparse)) return;
   sparse->forward(share, lane.batch, lane.workspace, lane.sparse_memory);
+  share.sync();
 }
 
 void Engine::Impl::finish(EngineLane& lane, float* out, std::span<Result<>> status) const {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/json.h"
-#include "engine/scheduler.h"
+#include "engine/scheduler_testing.h"
 
 namespace inlay {
 namespace {
@@ -48,15 +48,6 @@ std::vector<TokenizedText> texts_for(const Engine& engine, const std::string& fo
 
 bool is_same(const Result<std::vector<float>>& a, const Result<std::vector<float>>& b) {
   return a && b && a->size() == b->size() && std::memcmp(a->data(), b->data(), a->size() * sizeof(float)) == 0;
-}
-
-std::future<WorkResult> send(Scheduler& scheduler, WorkRequest request) {
-  std::shared_ptr<std::promise<WorkResult>> promise = std::make_shared<std::promise<WorkResult>>();
-  std::future<WorkResult> future = promise->get_future();
-  const std::optional<Overload> overload =
-      scheduler.submit(std::move(request), [promise](WorkResult result) { promise->set_value(std::move(result)); });
-  EXPECT_FALSE(overload) << overload->reason;
-  return future;
 }
 
 // One client: requests of random texts, classes and tenants, each compared with what embed() gave.

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/scheduler_test_runner.h"
+#include "engine/scheduler_testing.h"
 
 namespace inlay {
 namespace {
@@ -30,15 +31,6 @@ WorkRequest request_of(std::vector<TokenizedText> texts, Priority priority = Pri
 }
 
 // Submits what must be admitted.
-std::future<WorkResult> send(Scheduler& scheduler, WorkRequest request) {
-  std::shared_ptr<std::promise<WorkResult>> promise = std::make_shared<std::promise<WorkResult>>();
-  std::future<WorkResult> future = promise->get_future();
-  const std::optional<Overload> overload =
-      scheduler.submit(std::move(request), [promise](WorkResult result) { promise->set_value(std::move(result)); });
-  EXPECT_FALSE(overload) << overload->reason;
-  return future;
-}
-
 std::future<WorkResult> send(Scheduler& scheduler, int32_t first, size_t length = 5, Priority priority = Priority::kStandard) {
   return send(scheduler, request_of({text_of(first, length)}, priority));
 }

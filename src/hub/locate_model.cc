@@ -34,7 +34,7 @@ std::optional<std::filesystem::path> lone_gguf(const std::filesystem::path& fold
   return found[0];
 }
 
-Result<> make_folder(const std::filesystem::path& folder) {
+Result<> make_user_cache(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error) return {};
@@ -44,7 +44,7 @@ Result<> make_folder(const std::filesystem::path& folder) {
 
 Result<> write_if_new(const std::filesystem::path& file, const std::string& text) {
   if (const Result<std::string> found = read_file(file, text.size()); found && *found == text) return {};
-  TRY_VOID(make_folder(file.parent_path()));
+  TRY_VOID(make_user_cache(file.parent_path()));
   std::error_code ignored;
   if (std::filesystem::is_symlink(file, ignored)) std::filesystem::remove(file, ignored);  // Or its target would be written.
   OutputFile out = TRY(OutputFile::create(file.string()));
@@ -80,7 +80,7 @@ Result<std::filesystem::path> lay_out_gguf(const std::filesystem::path& given) {
   const GgufFile gguf = TRY(read_gguf(map.bytes(), file.filename().string()));
   std::map<std::string, std::string> files = TRY(gguf_folder_files(gguf, file.filename().string()));
   const std::filesystem::path folder = inlay_cache_folder() / "gguf" / folder_name(file);
-  TRY_VOID(make_folder(folder));
+  TRY_VOID(make_user_cache(folder));
   // Files beside the one that was named, not beside what a link leads to.
   const std::filesystem::path beside = std::filesystem::absolute(given).parent_path();
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json",

@@ -28,7 +28,7 @@ struct Task {
 };
 
 // Memory of one lane, kept from batch to batch.
-struct LaneMemory {
+struct LaneArena {
   std::vector<const TokenizedText*> texts;
   std::vector<float> vectors;
   std::vector<Result<>> status;
@@ -46,9 +46,9 @@ class BulkRun {
 
   void work(int lane);
   Task next_task();
-  Result<> do_task(const Task& task, int lane, LaneMemory& memory);
+  Result<> do_task(const Task& task, int lane, LaneArena& memory);
   void tokenize_block(BulkWindow& window, size_t block);
-  void embed_batch(BulkWindow& window, size_t batch, int lane, LaneMemory& memory);
+  void embed_batch(BulkWindow& window, size_t batch, int lane, LaneArena& memory);
   Result<> write_window(BulkWindow& window);
   void finish_task(const Task& task, std::unique_lock<std::mutex>& lock);
   void finish_block(BulkWindow& window, std::unique_lock<std::mutex>& lock);
@@ -126,7 +126,7 @@ Result<std::unique_ptr<BulkWindow>> BulkRun::fill_window(uint64_t first_index, b
 }
 
 void BulkRun::work(int lane) {
-  LaneMemory memory;
+  LaneArena memory;
   std::unique_lock<std::mutex> lock(mutex_);
   while (!error_) {
     const Task task = next_task();
@@ -169,7 +169,7 @@ Task BulkRun::next_task() {
 }
 
 // Libraries below may throw (out of memory); a lane is one of the walls where that becomes an error.
-Result<> BulkRun::do_task(const Task& task, int lane, LaneMemory& memory) {
+Result<> BulkRun::do_task(const Task& task, int lane, LaneArena& memory) {
   try {
     switch (task.kind) {
       case Task::Kind::kBlock: tokenize_block(*task.window, task.index); break;
@@ -197,7 +197,7 @@ void BulkRun::tokenize_block(BulkWindow& window, size_t block) {
   }
 }
 
-void BulkRun::embed_batch(BulkWindow& window, size_t batch, int lane, LaneMemory& memory) {
+void BulkRun::embed_batch(BulkWindow& window, size_t batch, int lane, LaneArena& memory) {
   const std::vector<uint32_t>& members = window.batch(batch);
   const size_t dimensions = static_cast<size_t>(options_.dimensions);
   memory.texts.clear();

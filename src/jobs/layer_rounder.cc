@@ -14,7 +14,6 @@ namespace inlay {
 namespace {
 
 constexpr int kChunkRows = 64;
-constexpr float kFp16Max = 65504.0F;
 
 // The rows of one matrix as they come out, in their new form.
 class RowWriter {

@@ -29,9 +29,9 @@ const char* npy_type(OutputType type) {
 }
 
 // A vector on its way to the output: encodes one at a time.
-class Encoder {
+class VectorEncoder {
  public:
-  Encoder(StoredAs stored, int dimensions)
+  VectorEncoder(StoredAs stored, int dimensions)
       : stored_(std::move(stored)),
         columns_(output_columns(stored_.type, static_cast<size_t>(dimensions))),
         bytes_(output_bytes(stored_.type, static_cast<size_t>(dimensions))) {}
@@ -51,7 +51,7 @@ class Encoder {
   std::vector<std::byte> bytes_;
 };
 
-std::string npy_header(uint64_t rows, const Encoder& encoder) {
+std::string npy_header(uint64_t rows, const VectorEncoder& encoder) {
   std::string header("\x93NUMPY\x01\x00", 8);
   const size_t rest = kNpyHeaderBytes - 10;
   header += static_cast<char>(rest & 0xFF);
@@ -73,7 +73,7 @@ void put_id(JsonWriter& json, const RowKey& key) {
 
 class JsonlWriter final : public VectorWriter {
  public:
-  JsonlWriter(OutputFile file, Encoder encoder) : file_(std::move(file)), encoder_(std::move(encoder)) {}
+  JsonlWriter(OutputFile file, VectorEncoder encoder) : file_(std::move(file)), encoder_(std::move(encoder)) {}
 
   Result<> write(const RowKey& key, std::span<const float> vector) override {
     json_.begin_object();
@@ -118,14 +118,14 @@ class JsonlWriter final : public VectorWriter {
   }
 
   OutputFile file_;
-  Encoder encoder_;
+  VectorEncoder encoder_;
   std::vector<float> halves_;
   JsonWriter json_;
 };
 
 class NpyWriter final : public VectorWriter {
  public:
-  static Result<std::unique_ptr<VectorWriter>> open(const std::string& path, Encoder encoder) {
+  static Result<std::unique_ptr<VectorWriter>> open(const std::string& path, VectorEncoder encoder) {
     OutputFile file = TRY(OutputFile::create(path));
     if (!file.is_rewritable()) {
       return fail(ErrorCode::kInvalidArgument, "{}: .npy starts with the count of rows, which needs a regular file; use jsonl",
@@ -164,7 +164,7 @@ class NpyWriter final : public VectorWriter {
   }
 
  private:
-  NpyWriter(OutputFile file, const std::string& path, Encoder encoder)
+  NpyWriter(OutputFile file, const std::string& path, VectorEncoder encoder)
       : file_(std::move(file)), errors_path_(path + ".errors.jsonl"), encoder_(std::move(encoder)) {}
 
   Result<> put(std::span<const std::byte> bytes) {
@@ -174,7 +174,7 @@ class NpyWriter final : public VectorWriter {
   OutputFile file_;
   std::string errors_path_;
   std::optional<OutputFile> errors_;
-  Encoder encoder_;
+  VectorEncoder encoder_;
   uint64_t rows_ = 0;
 };
 
@@ -199,7 +199,7 @@ Result<OutputFormat> choose_output_format(const std::string& path, OutputFormat 
 Result<std::unique_ptr<VectorWriter>> open_writer(const std::string& path, OutputFormat format, int dimensions,
                                                   StoredAs stored) {
   const OutputFormat chosen = TRY(choose_output_format(path, format));
-  Encoder encoder(std::move(stored), dimensions);
+  VectorEncoder encoder(std::move(stored), dimensions);
   if (chosen == OutputFormat::kNpy) return NpyWriter::open(path, std::move(encoder));
   return std::unique_ptr<VectorWriter>(new JsonlWriter(TRY(OutputFile::create(path)), std::move(encoder)));
 }

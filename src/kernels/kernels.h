@@ -77,6 +77,8 @@ struct GemmArgs {
 // No end to what a query sees on this side.
 constexpr int kUnbounded = 1 << 30;
 
+inline constexpr int kBiasPadding = 64;
+
 // softmax(scale * q k^T + bias) v for one head of one sequence, rows [query_begin, query_end). All of q, k, v have the same
 // stride. Query i sees the keys i - left to i + right: causal attention has right = 0.
 struct AttentionArgs {
@@ -95,7 +97,7 @@ struct AttentionArgs {
   int left = kUnbounded;  // both >= 0, so that a query sees itself at least
   int right = kUnbounded;
   // Null, or what is added to the scaled score of query i and key j: bias[i * bias_stride + j]. With a stride of -1 this is a
-  // table by distance, whose entry for i = j is bias[0]. Up to 64 floats beyond the last key may be read.
+  // table by distance, whose entry for i = j is bias[0]. Up to kBiasPadding floats beyond the last key may be read.
   const float* bias = nullptr;
   int64_t bias_stride = 0;
   // The scratch still holds k and v from the call before, which had the same k, v, length and head_dim.

@@ -36,7 +36,7 @@ constexpr BertLayout kAlbert = {
     .feed_norm = "full_layer_layer_norm",
 };
 
-constexpr std::array<BertLayout, 7> kLayouts = {{
+constexpr std::array<BertLayout, 7> kBertLayouts = {{
     {.model_type = "bert"},
     {.model_type = "roberta"},
     {.model_type = "xlm-roberta"},
@@ -49,7 +49,7 @@ constexpr std::array<BertLayout, 7> kLayouts = {{
 }  // namespace
 
 const BertLayout* find_bert_layout(std::string_view model_type) {
-  for (const BertLayout& layout : kLayouts) {
+  for (const BertLayout& layout : kBertLayouts) {
     if (layout.model_type == model_type) return &layout;
   }
   return nullptr;

@@ -11,7 +11,7 @@
 namespace inlay {
 namespace {
 
-struct Layout {
+struct ClassifierLayout {
   std::string_view model_type;
   std::string_view dense;                         // of the hidden layer [hidden, hidden]; "" if there is none
   Activation activation = Activation::kIdentity;  // unless config.json names one
@@ -24,7 +24,7 @@ struct Layout {
 constexpr std::string_view kDense = "classifier.dense";
 constexpr std::string_view kOutput = "classifier.out_proj";
 
-constexpr std::array<Layout, 19> kLayouts = {{
+constexpr std::array<ClassifierLayout, 19> kClassifierLayouts = {{
     {"bert", "pooler.dense", Activation::kTanh},
     {"albert", "pooler", Activation::kTanh},
     {"distilbert", "pre_classifier", Activation::kRelu},
@@ -50,8 +50,8 @@ constexpr std::array<Layout, 19> kLayouts = {{
     {.model_type = "mistral", .dense = {}, .output = "score", .pooling = Pooling::kLastToken, .needs_biases = false},
 }};
 
-Result<const Layout*> layout_of(const std::string& model_type) {
-  for (const Layout& layout : kLayouts) {
+Result<const ClassifierLayout*> layout_of(const std::string& model_type) {
+  for (const ClassifierLayout& layout : kClassifierLayouts) {
     if (layout.model_type == model_type) return &layout;
   }
   return fail(ErrorCode::kUnsupported, "config.json: model_type: sequence classification of '{}' is not served", model_type);
@@ -91,7 +91,7 @@ Result<Classifier> Classifier::load(const ModelSpec& spec, const WeightStore& st
     classifier.steps_.add_dense(TRY(load_logit_score(*wanted.logit_score, spec.encoder, weights)), Activation::kIdentity);
     return classifier;
   }
-  const Layout& layout = *TRY(layout_of(spec.encoder.model_type));
+  const ClassifierLayout& layout = *TRY(layout_of(spec.encoder.model_type));
   classifier.pooling_.modes = {wanted.pools_mean ? Pooling::kMean : layout.pooling};
   if (layout.pooling == Pooling::kLastToken) classifier.padding_ = wanted.padding;
   const auto has_bias = [&](const std::string& name) { return layout.needs_biases || weights.contains(name + ".bias"); };

@@ -6,8 +6,7 @@
 namespace inlay {
 namespace {
 
-constexpr int kBlock = 32;    // queries whose biases are in memory at a time
-constexpr int kPadding = 64;  // kernels read whole vectors of a bias
+constexpr int kBlock = 32;  // queries whose biases are in memory at a time
 
 // Products of `rows` vectors with positions [first, last], which land in the columns of those numbers.
 struct Products {
@@ -97,7 +96,7 @@ void Disentangled::run(const Kernels& kernels, const Share& share, const Attenti
        {std::pair(&parts_.for_queries, &item.by_query), std::pair(&parts_.for_keys, &item.by_key)}) {
     if (!positions->empty()) memory->resize(static_cast<size_t>(longest) * positions->front().shape().padded_columns);
   }
-  item.bias.resize(static_cast<size_t>(kBlock) * longest + kPadding);
+  item.bias.resize(static_cast<size_t>(kBlock) * longest + kBiasPadding);
   const int64_t hidden = int64_t{op.heads} * op.head_dim;
   item.args.stride = op.stride;
   item.args.out_stride = op.out_stride;

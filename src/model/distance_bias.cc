@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/kernels.h"
+
 namespace inlay {
 namespace {
 
 constexpr int64_t kMostNumbers = int64_t{64} << 20;
-constexpr int kPadding = 64;  // kernels read whole vectors
 
 float slope_of_power(int head, int heads) { return static_cast<float>(std::exp2(-8.0 * (head + 1) / heads)); }
 
@@ -33,7 +34,7 @@ int distance_bucket(int distance, int buckets, int farthest) {
 Result<DistanceBias> DistanceBias::make(int heads, int positions, const std::function<float(int head, int distance)>& value) {
   DistanceBias bias;
   bias.positions_ = positions;
-  bias.head_stride_ = int64_t{2} * positions + kPadding;
+  bias.head_stride_ = int64_t{2} * positions + kBiasPadding;
   if (bias.head_stride_ * heads > kMostNumbers) {
     return fail(ErrorCode::kTooLarge, "a bias of {} heads for {} positions is beyond {} numbers", heads, positions,
                 kMostNumbers);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxModules = 64;
 constexpr int64_t kMaxFeatures = 1 << 20;
-constexpr std::string_view kSupported =
+constexpr std::string_view kSupportedModules =
     "Pooling, SpladePooling, Dense, Normalize, LayerNorm, Dropout, MultiVectorMask, LogitScore";
 constexpr size_t kMaxSkipped = 4096;
 
@@ -141,7 +141,7 @@ class ModuleReader {
     if (entry.kind == "LogitScore") return read_logit_score(entry);
     if (entry.kind == "Dense" || entry.kind == "Normalize" || entry.kind == "LayerNorm") return read_step(entry);
     return fail(ErrorCode::kUnsupported, "{}.type: found '{}', supported after the Transformer: {}", entry.where, entry.kind,
-                kSupported);
+                kSupportedModules);
   }
 
  private:

@@ -7,7 +7,7 @@
 namespace inlay {
 namespace {
 
-constexpr std::string_view kSupported = "cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken";
+constexpr std::string_view kSupportedPoolings = "cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken";
 constexpr std::string_view kFlagPrefix = "pooling_mode_";
 constexpr size_t kMaxModes = 16;
 
@@ -35,7 +35,7 @@ bool is_known_flag(std::string_view key) {
 Result<Pooling> read_mode(const Json& value) {
   const std::string_view name = TRY(value.as_string());
   const std::optional<Pooling> mode = pooling_from_name(name);
-  if (!mode) return fail(ErrorCode::kUnsupported, "{}: found '{}', supported: {}", value.where(), name, kSupported);
+  if (!mode) return fail(ErrorCode::kUnsupported, "{}: found '{}', supported: {}", value.where(), name, kSupportedPoolings);
   return *mode;
 }
 
@@ -53,7 +53,7 @@ Result<std::vector<Pooling>> modes_by_name(const Json& value) {
 Result<std::vector<Pooling>> modes_by_flags(const Json& config) {
   for (const auto& [key, value] : TRY(config.members())) {
     if (!key.starts_with(kFlagPrefix) || is_known_flag(key) || value.is_null() || !TRY(value.as_bool())) continue;
-    return fail(ErrorCode::kUnsupported, "{}: an unknown pooling mode; supported: {}", value.where(), kSupported);
+    return fail(ErrorCode::kUnsupported, "{}: an unknown pooling mode; supported: {}", value.where(), kSupportedPoolings);
   }
   std::vector<Pooling> modes;
   for (const Flag& flag : kFlags) {

@@ -9,7 +9,7 @@
 namespace inlay {
 namespace {
 
-constexpr int kPadding = 1;  // fixed in the authors' code, whatever the config says
+constexpr int kPositionPadding = 1;  // fixed in the authors' code, whatever the config says
 
 Result<TransformerLayer> load_layer(const EncoderConfig& config, const WeightPacker& packer, const std::string& prefix) {
   const int hidden = config.hidden_size;
@@ -31,14 +31,14 @@ Result<> read_mpnet_config(const Json& config, EncoderConfig& encoder, std::vect
   TRY_VOID(read_sizes(config, {}, encoder));
   TRY_VOID(read_head_sizes(config, encoder));
   encoder.token_types = 0;
-  encoder.max_positions -= kPadding + 1;
+  encoder.max_positions -= kPositionPadding + 1;
   if (encoder.max_positions < 1) {
-    return fail(ErrorCode::kCorrupt, "config.json: max_position_embeddings: wanted {} or more", kPadding + 2);
+    return fail(ErrorCode::kCorrupt, "config.json: max_position_embeddings: wanted {} or more", kPositionPadding + 2);
   }
   encoder.activation = TRY(read_activation(config, "hidden_act", "gelu"));
   encoder.layer_norm_eps = TRY(read_epsilon(config, "layer_norm_eps", 1e-12));
   t.is_gated = false;
-  t.position_pad = kPadding;
+  t.position_pad = kPositionPadding;
   return read_buckets(config, t);
 }
 
@@ -49,7 +49,8 @@ Result<std::unique_ptr<Encoder>> load_mpnet(const EncoderConfig& config, const W
   const int hidden = config.hidden_size;
   TransformerParts parts;
   parts.words = TRY(packer.table("embeddings.word_embeddings.weight", config.vocab_size, hidden));
-  parts.positions = TRY(packer.table("embeddings.position_embeddings.weight", config.max_positions + kPadding + 1, hidden));
+  parts.positions =
+      TRY(packer.table("embeddings.position_embeddings.weight", config.max_positions + kPositionPadding + 1, hidden));
   parts.embedding_norm = TRY(packer.norm("embeddings.LayerNorm", hidden, config.layer_norm_eps));
   for (int i = 0; i < config.layers; ++i) {
     parts.layers.push_back(TRY(load_layer(config, packer, fmt::format("encoder.layer.{}.", i))));

@@ -14,7 +14,7 @@ namespace {
 constexpr int kPartWords = 3072;  // 64 rows of logits are 786 KB
 constexpr int kBlockRows = 64;
 
-struct Layout {
+struct SparseLayout {
   std::string_view model_type;
   std::string_view dense;
   std::optional<Activation> activation;  // none: as config.json says
@@ -23,7 +23,7 @@ struct Layout {
   std::array<std::string_view, 2> biases;
 };
 
-constexpr std::array<Layout, 9> kLayouts = {{
+constexpr std::array<SparseLayout, 9> kSparseLayouts = {{
     {"bert",
      "cls.predictions.transform.dense",
      std::nullopt,
@@ -75,14 +75,14 @@ constexpr std::array<Layout, 9> kLayouts = {{
      {"predictions.bias", "predictions.decoder.bias"}},
 }};
 
-Result<const Layout*> layout_of(const std::string& model_type) {
-  for (const Layout& layout : kLayouts) {
+Result<const SparseLayout*> layout_of(const std::string& model_type) {
+  for (const SparseLayout& layout : kSparseLayouts) {
     if (layout.model_type == model_type) return &layout;
   }
   return fail(ErrorCode::kUnsupported, "config.json: model_type: sparse vectors of '{}' are not served", model_type);
 }
 
-int64_t stride_for(const ComputePlan& plan, int columns) {
+int64_t row_stride(const ComputePlan& plan, int columns) {
   const size_t panel = static_cast<size_t>(plan.kernels->panel(plan.format).panel_columns);
   return static_cast<int64_t>(round_up(round_up(static_cast<size_t>(columns), panel), 64));
 }
@@ -127,7 +127,7 @@ Result<SparseHead> SparseHead::load(const ModelSpec& spec, const HeadWeights& we
 
 Result<> SparseHead::load_masked(const ModelSpec& spec, const HeadWeights& weights, const LoadPlan& plan, Team& team) {
   const EncoderConfig& encoder = spec.encoder;
-  const Layout& layout = *TRY(layout_of(encoder.model_type));
+  const SparseLayout& layout = *TRY(layout_of(encoder.model_type));
   width_ = encoder.embedding_size > 0 ? encoder.embedding_size : encoder.hidden_size;
   activation_ = layout.activation.value_or(encoder.activation);
   const std::string dense(layout.dense);
@@ -171,14 +171,14 @@ SparseMemory SparseHead::make_memory(int max_tokens, int ranks) const {
   SparseMemory memory;
   if (spec_.source == SparseSpec::Source::kTokenWeights) return memory;
   const size_t rows = static_cast<size_t>(max_tokens) + 1;
-  const size_t stride = static_cast<size_t>(stride_for(plan_, width_));
+  const size_t stride = static_cast<size_t>(row_stride(plan_, width_));
   memory.rows = Buffer(rows * stride * sizeof(float));
   if (is_narrow(plan_.format)) memory.codes = Buffer(rows * stride * sizeof(uint16_t));
   if (takes_codes(plan_.format)) {
     memory.scale = Buffer(rows * sizeof(float));
     memory.minimum = Buffer(rows * sizeof(float));
   }
-  const size_t logit_bytes = (kBlockRows + 1) * static_cast<size_t>(stride_for(plan_, kPartWords)) * sizeof(float);
+  const size_t logit_bytes = (kBlockRows + 1) * static_cast<size_t>(row_stride(plan_, kPartWords)) * sizeof(float);
   for (int rank = 0; rank < ranks; ++rank) {
     memory.logits.emplace_back(logit_bytes);
     memory.best.emplace_back(kPartWords);
@@ -188,7 +188,7 @@ SparseMemory SparseHead::make_memory(int max_tokens, int ranks) const {
 }
 
 Operand SparseHead::operand(SparseMemory& memory) const {
-  const int64_t stride = stride_for(plan_, width_);
+  const int64_t stride = row_stride(plan_, width_);
   if (memory.codes.size() == 0) return {memory.rows.as<>(), stride, nullptr, nullptr};
   Operand codes = {memory.codes.as<>(), stride, memory.scale.as<float>(), memory.minimum.as<float>()};
   if (takes_codes(plan_.format)) codes.floats = {memory.rows.as<float>(), stride};
@@ -211,7 +211,7 @@ void SparseHead::forward(const Share& share, const PackedBatch& batch, Workspace
 void SparseHead::transform(const Share& share, int tokens, Workspace& workspace, SparseMemory& memory) const {
   const Kernels& kernels = *plan_.kernels;
   const int hidden_size = transform_.shape().k;
-  const Floats rows = {memory.rows.as<float>(), stride_for(plan_, width_)};
+  const Floats rows = {memory.rows.as<float>(), row_stride(plan_, width_)};
   prepare(kernels, share, {plan_.format, workspace.hidden(), tokens, hidden_size, workspace.hidden_operand()});
   share.sync();
   linear(kernels, share,
@@ -229,7 +229,7 @@ void SparseHead::transform(const Share& share, int tokens, Workspace& workspace,
 
 void SparseHead::weigh_part(const Share& share, const PackedBatch& batch, size_t part, SparseMemory& memory) const {
   const PackedLinear& words = vocabulary_[part];
-  const int64_t stride = stride_for(plan_, kPartWords);
+  const int64_t stride = row_stride(plan_, kPartWords);
   const size_t count = static_cast<size_t>(words.shape().columns);
   float* const logits = memory.logits[static_cast<size_t>(share.rank)].as<float>();
   const std::span<float> best = std::span(memory.best[static_cast<size_t>(share.rank)]).first(count);

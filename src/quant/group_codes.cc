@@ -6,11 +6,6 @@
 #include "tensor/half.h"
 
 namespace inlay {
-namespace {
-
-constexpr float kFp16Max = 65504.0F;
-
-}  // namespace
 
 Result<uint16_t> group_scale(std::span<const float> weights) {
   float extreme = 0;

@@ -25,7 +25,7 @@ constexpr size_t kBulkTexts = 16;
 constexpr size_t kInlineBytes = 2048;
 constexpr size_t kInlineTexts = 4;
 
-double seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+double seconds_of(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 Failure item_failure(const EmbedRequest& request, size_t item, const Error& error) {
   Failure failure = failure_of(error);
@@ -271,10 +271,10 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     const Clock::time_point begin = Clock::now();
     HttpResponse response = call_.render(answer_);
     Metrics& metrics = context_.metrics;
-    metrics.render_seconds.observe(seconds(Clock::now() - begin));
-    metrics.tokenize_seconds.observe(seconds(answer_.times.tokenize));
-    metrics.queue_seconds.observe(seconds(answer_.times.queue));
-    metrics.compute_seconds.observe(seconds(answer_.times.compute));
+    metrics.render_seconds.observe(seconds_of(Clock::now() - begin));
+    metrics.tokenize_seconds.observe(seconds_of(answer_.times.tokenize));
+    metrics.queue_seconds.observe(seconds_of(answer_.times.queue));
+    metrics.compute_seconds.observe(seconds_of(answer_.times.compute));
     metrics.texts.fetch_add(call_.request.inputs.size(), std::memory_order_relaxed);
     metrics.tokens.fetch_add(static_cast<uint64_t>(answer_.total_tokens), std::memory_order_relaxed);
     metrics.truncated.fetch_add(truncated_, std::memory_order_relaxed);
@@ -292,7 +292,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     // Let go of, since a reply keeps its connection; a step that throws after its reply finds none.
     const HttpReply reply = std::exchange(reply_, nullptr);
     if (!reply) return;
-    context_.metrics.request_seconds.observe(seconds(Clock::now() - started_));
+    context_.metrics.request_seconds.observe(seconds_of(Clock::now() - started_));
     reply(std::move(response));
   }
 

@@ -16,6 +16,8 @@ inline uint16_t float_to_bf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
+inline constexpr float kFp16Max = 65504.0F;  // the largest finite fp16
+
 float fp16_to_float(uint16_t bits);
 uint16_t float_to_fp16(float value);
 

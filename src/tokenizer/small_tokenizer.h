@@ -56,6 +56,8 @@ struct SmallTokenizer {
   }
 };
 
+inline Tokenizer small(const SmallTokenizer& tokenizer = {}) { return tokenizer.load().value(); }
+
 inline std::string bert_normalizer(std::string_view lowercase, std::string_view strip_accents) {
   return fmt::format(
       R"({{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":{},"lowercase":{}}})",

@@ -16,8 +16,6 @@ namespace {
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 
-Tokenizer small(const SmallTokenizer& tokenizer = {}) { return tokenizer.load().value(); }
-
 std::string repeated(std::string_view text, int count) {
   std::string result;
   for (int i = 0; i < count; ++i) result += text;

@@ -12,7 +12,7 @@
 namespace inlay {
 namespace {
 
-constexpr uint32_t kSeed = 20240613;
+constexpr uint32_t kFuzzSeed = 20240613;
 
 // Two files that between them use every kind of step.
 constexpr std::string_view kUnigramJson = R"({"version":"1.0","added_tokens":[
@@ -106,7 +106,7 @@ class Mutator {
 size_t run(const char* name, const std::string& good, size_t rounds) {
   const TestFolder folder;
   folder.write("tokenizer_config.json", R"({"tokenizer_class":"XLMRobertaTokenizer"})");
-  Mutator mutator(kSeed);
+  Mutator mutator(kFuzzSeed);
   size_t loaded = 0;
   for (size_t round = 0; round < rounds; ++round) {
     folder.write(name, mutator.mutate(good));
@@ -124,21 +124,21 @@ size_t run(const char* name, const std::string& good, size_t rounds) {
 }
 
 TEST(TokenizerFuzz, DamagedUnigramFilesNeverCrash) {
-  SCOPED_TRACE(kSeed);
+  SCOPED_TRACE(kFuzzSeed);
   const size_t loaded = run("tokenizer.json", std::string(kUnigramJson), 8000);
   EXPECT_GT(loaded, 500U);
   EXPECT_LT(loaded, 7500U);
 }
 
 TEST(TokenizerFuzz, DamagedBpeFilesNeverCrash) {
-  SCOPED_TRACE(kSeed);
+  SCOPED_TRACE(kFuzzSeed);
   const size_t loaded = run("tokenizer.json", std::string(kBpeJson), 8000);
   EXPECT_GT(loaded, 500U);
   EXPECT_LT(loaded, 7500U);
 }
 
 TEST(TokenizerFuzz, DamagedSentencepieceFilesNeverCrash) {
-  SCOPED_TRACE(kSeed);
+  SCOPED_TRACE(kFuzzSeed);
   const size_t unigram =
       run("sentencepiece.bpe.model", read_text("tests/data/tokenizers/xlmr-files/sentencepiece.bpe.model"), 2500);
   const size_t bpe = run("tokenizer.model", read_text("tests/data/tokenizers/llama-files/tokenizer.model"), 1500);

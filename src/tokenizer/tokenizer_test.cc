@@ -17,8 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Tokenizer small(const SmallTokenizer& tokenizer = {}) { return tokenizer.load().value(); }
-
 TEST(Tokenizer, EmptyTextIsTheTemplateAlone) {
   EXPECT_EQ(tokens_of(small(), ""), "[CLS] [SEP]");
   EXPECT_EQ(tokens_of(small(), " \t\n"), "[CLS] [SEP]");

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "weights/gguf_folder.h"
 #include "weights/test_mutations.h"
+#include "weights/test_values.h"
 #include "weights/weight_store.h"
 
 namespace inlay {
@@ -18,15 +19,9 @@ using testing::HasSubstr;
 const std::string kBlocks = "tests/data/weights/gguf/blocks.gguf";
 const std::string kModel = "tests/data/weights/bert-cls-gguf/bert-cls.gguf";
 
-std::string error_of(std::string_view bytes) {
+std::string gguf_error(std::string_view bytes) {
   const Result<GgufFile> file = read_gguf(as_bytes(bytes), "m.gguf");
   return file ? "no error" : file.error().message;
-}
-
-std::vector<float> floats_of(const TensorView& view) {
-  std::vector<float> values(static_cast<size_t>(view.element_count()));
-  EXPECT_TRUE(to_float(view, 0, values).has_value());
-  return values;
 }
 
 TEST(Gguf, BlocksDecodeToTheNumbersOfTheReference) {
@@ -92,17 +87,17 @@ TEST(Gguf, ItsFactsBecomeAFolder) {
 
 TEST(Gguf, BrokenFilesAreErrors) {
   const std::string whole = read_test_file(kBlocks);
-  EXPECT_THAT(error_of(""), HasSubstr("truncated?"));
-  EXPECT_THAT(error_of("GGML" + whole.substr(4)), HasSubstr("no GGUF file"));
+  EXPECT_THAT(gguf_error(""), HasSubstr("truncated?"));
+  EXPECT_THAT(gguf_error("GGML" + whole.substr(4)), HasSubstr("no GGUF file"));
   std::string changed = whole;
   changed[4] = 1;
-  EXPECT_THAT(error_of(changed), HasSubstr("GGUF version 1, wanted 2 or 3"));
+  EXPECT_THAT(gguf_error(changed), HasSubstr("GGUF version 1, wanted 2 or 3"));
   changed = whole;
   std::fill_n(changed.begin() + 8, 8, '\xff');
-  EXPECT_THAT(error_of(changed), HasSubstr("18446744073709551615 tensors"));
+  EXPECT_THAT(gguf_error(changed), HasSubstr("18446744073709551615 tensors"));
   const size_t padding = 32;  // at most, after the last tensor
   for (size_t size = 0; size + padding < whole.size(); size += 1 + size / 500) {
-    ASSERT_THAT(error_of(whole.substr(0, size)), testing::Not("no error")) << size;
+    ASSERT_THAT(gguf_error(whole.substr(0, size)), testing::Not("no error")) << size;
   }
 }
 

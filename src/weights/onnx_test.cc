@@ -7,6 +7,7 @@
 
 #include "base/test_folder.h"
 #include "weights/test_mutations.h"
+#include "weights/test_values.h"
 #include "weights/weight_store.h"
 
 namespace inlay {
@@ -16,15 +17,9 @@ using testing::HasSubstr;
 
 const std::string kFolder = "tests/data/weights/bert-cls-onnx/";
 
-std::string error_of(std::string_view bytes) {
+std::string onnx_error(std::string_view bytes) {
   const Result<std::vector<OnnxTensor>> tensors = read_onnx(as_bytes(bytes), "m.onnx");
   return tensors ? "no error" : tensors.error().message;
-}
-
-std::vector<float> floats_of(const TensorView& view) {
-  std::vector<float> values(static_cast<size_t>(view.element_count()));
-  EXPECT_TRUE(to_float(view, 0, values).has_value());
-  return values;
 }
 
 // A message with one field that holds bytes; all are shorter than 128.
@@ -75,7 +70,7 @@ TEST(Onnx, ExternalFilesLieBesideTheModel) {
   for (const char* location : {"../secret", "/etc/passwd", "", "..", "a\\b"}) {
     const std::string external = field(13, field(1, "location") + field(2, location));
     const std::string tensor = std::string("\x08\x01\x10\x01", 4) + field(8, "w") + external + std::string("\x70\x01", 2);
-    EXPECT_THAT(error_of(field(7, field(5, tensor))), HasSubstr("tensor 'w': its external data is at no plain name"))
+    EXPECT_THAT(onnx_error(field(7, field(5, tensor))), HasSubstr("tensor 'w': its external data is at no plain name"))
         << location;
   }
 }
@@ -83,19 +78,19 @@ TEST(Onnx, ExternalFilesLieBesideTheModel) {
 TEST(Onnx, OtherGraphsAreRefused) {
   const std::string tensor = field(5, std::string("\x08\x01\x10\x01", 4) + field(8, "w") + field(9, "abcd"));
   const std::string fused = field(1, field(4, "SkipLayerNormalization") + field(7, "com.microsoft"));
-  EXPECT_THAT(error_of(field(7, tensor + fused)), HasSubstr("m.onnx: the graph was optimised, with layers fused"));
-  EXPECT_THAT(error_of(field(7, tensor + field(1, field(4, "MatMulInteger")))), HasSubstr("the graph was quantised"));
-  EXPECT_EQ(error_of(field(7, tensor)), "no error");
+  EXPECT_THAT(onnx_error(field(7, tensor + fused)), HasSubstr("m.onnx: the graph was optimised, with layers fused"));
+  EXPECT_THAT(onnx_error(field(7, tensor + field(1, field(4, "MatMulInteger")))), HasSubstr("the graph was quantised"));
+  EXPECT_EQ(onnx_error(field(7, tensor)), "no error");
 }
 
 TEST(Onnx, BrokenFilesAreErrors) {
-  EXPECT_THAT(error_of(""), HasSubstr("without weights"));
-  EXPECT_THAT(error_of("\xff\xff\xff"), HasSubstr("m.onnx: no ONNX model"));
+  EXPECT_THAT(onnx_error(""), HasSubstr("without weights"));
+  EXPECT_THAT(onnx_error("\xff\xff\xff"), HasSubstr("m.onnx: no ONNX model"));
   const std::string tensor = field(5, std::string("\x08\x02\x10\x01", 4) + field(8, "w") + field(9, "abcd"));
-  EXPECT_THAT(error_of(field(7, tensor)), HasSubstr("tensor 'w': 4 bytes, its shape 2 takes 8"));
+  EXPECT_THAT(onnx_error(field(7, tensor)), HasSubstr("tensor 'w': 4 bytes, its shape 2 takes 8"));
   const std::string whole = read_test_file(kFolder + "external/model.onnx");
   for (size_t size = 0; size < whole.size(); size += 1 + size / 200) {
-    [[maybe_unused]] const std::string message = error_of(whole.substr(0, size));
+    [[maybe_unused]] const std::string message = onnx_error(whole.substr(0, size));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace inlay {
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_in(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 std::string text_of(const std::optional<std::span<const std::byte>>& bytes) {
   if (!bytes) return "nothing";
@@ -24,8 +24,8 @@ class PackedStoreTest : public testing::Test {
 
   void save(const std::string& key = "key") const {
     PackedStore store = PackedStore::open(file(), key);
-    store.keep("first:panels", bytes_of(first_));
-    store.keep("second \"quoted\"", bytes_of(second_));
+    store.keep("first:panels", bytes_in(first_));
+    store.keep("second \"quoted\"", bytes_in(second_));
     ASSERT_TRUE(store.is_changed());
     const Result<> saved = store.save();
     ASSERT_TRUE(saved.has_value()) << saved.error().message;
@@ -117,7 +117,7 @@ TEST_F(PackedStoreTest, WritersThatRaceLeaveAWholeFile) {
 TEST_F(PackedStoreTest, AFolderThatCannotBeMadeIsAnError) {
   folder_.write("deep", "a file where the folder should be");
   PackedStore store = PackedStore::open(file(), "key");
-  store.keep("first", bytes_of(first_));
+  store.keep("first", bytes_in(first_));
   EXPECT_FALSE(store.save().has_value());
 }
 

@@ -13,16 +13,18 @@ namespace {
 
 using testing::HasSubstr;
 
-Result<SafetensorsHeader> read(std::string_view file) { return read_safetensors_header(bytes_of(file), "t.safetensors"); }
+Result<SafetensorsHeader> read_header(std::string_view file) {
+  return read_safetensors_header(bytes_of(file), "t.safetensors");
+}
 
-std::string error_of(std::string_view file) {
-  const Result<SafetensorsHeader> header = read(file);
+std::string header_error(std::string_view file) {
+  const Result<SafetensorsHeader> header = read_header(file);
   if (header) return "no error";
   return header.error().code == ErrorCode::kCorrupt ? header.error().message : "another code: " + header.error().message;
 }
 
 std::string error_of_header(std::string_view header, size_t data_bytes = 4) {
-  return error_of(safetensors_file(header, std::string(data_bytes, 'x')));
+  return header_error(safetensors_file(header, std::string(data_bytes, 'x')));
 }
 
 std::string one_tensor(std::string_view dtype, std::string_view shape, std::string_view offsets) {
@@ -41,7 +43,7 @@ TEST(Safetensors, ReadsAFileWrittenByHand) {
   const std::string header = R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[1],"data_offsets":[12,14]},)"
                              R"("a":{"dtype":"F32","shape":[3,1],"data_offsets":[0,12]}})";
   file += header + std::string(0x98 - header.size(), ' ') + std::string(14, '\0');
-  const Result<SafetensorsHeader> result = read(file);
+  const Result<SafetensorsHeader> result = read_header(file);
   ASSERT_TRUE(result.has_value()) << result.error().message;
   ASSERT_EQ(result->tensors.size(), 2U);
   EXPECT_EQ(result->tensors[0].name, "a");
@@ -56,7 +58,7 @@ TEST(Safetensors, ReadsAFileWrittenByHand) {
 }
 
 TEST(Safetensors, TakesWhatIsOddButLegal) {
-  EXPECT_EQ(error_of(safetensors_file("{}", "")), "no error");
+  EXPECT_EQ(header_error(safetensors_file("{}", "")), "no error");
   EXPECT_EQ(error_of_header(one_tensor("F32", "[]", "[0,4]")), "no error");
   EXPECT_EQ(error_of_header(one_tensor("F32", "[0,384]", "[0,0]"), 0), "no error");
   EXPECT_EQ(error_of_header(one_tensor("F4", "[3,2]", "[0,3]"), 3), "no error");
@@ -72,7 +74,7 @@ TEST(Safetensors, TakesWhatIsOddButLegal) {
 }
 
 TEST(Safetensors, KeepsATensorOfUnknownTypeForWhoeverAsks) {
-  const Result<SafetensorsHeader> header = read(safetensors_file(one_tensor("F3_E9", "[5]", "[0,4]"), "xxxx"));
+  const Result<SafetensorsHeader> header = read_header(safetensors_file(one_tensor("F3_E9", "[5]", "[0,4]"), "xxxx"));
   ASSERT_TRUE(header.has_value()) << header.error().message;
   EXPECT_EQ(header->tensors[0].dtype, std::nullopt);
   EXPECT_EQ(header->tensors[0].dtype_text, "F3_E9");
@@ -80,14 +82,15 @@ TEST(Safetensors, KeepsATensorOfUnknownTypeForWhoeverAsks) {
 
 TEST(Safetensors, CaseH44HeaderLength) {
   const std::string body = "{}" + std::string(100, ' ');
-  EXPECT_THAT(error_of(length_only(~uint64_t{0}, body)), HasSubstr("header length 18446744073709551615, at most 100000000"));
-  EXPECT_THAT(error_of(length_only(uint64_t{1} << 63, body)), HasSubstr("at most 100000000 is allowed"));
-  EXPECT_THAT(error_of(length_only(200'000'000, body)), HasSubstr("at most 100000000 is allowed"));
-  EXPECT_THAT(error_of(length_only(8 + body.size(), body)), HasSubstr("header of 110 bytes in a file of 110; truncated?"));
-  EXPECT_THAT(error_of(length_only(body.size() + 1, body)), HasSubstr("truncated?"));
-  EXPECT_THAT(error_of(length_only(0, body)), HasSubstr("does not start with '{'"));
-  EXPECT_THAT(error_of(""), HasSubstr("0 bytes"));
-  EXPECT_THAT(error_of("1234567"), HasSubstr("7 bytes"));
+  EXPECT_THAT(header_error(length_only(~uint64_t{0}, body)),
+              HasSubstr("header length 18446744073709551615, at most 100000000"));
+  EXPECT_THAT(header_error(length_only(uint64_t{1} << 63, body)), HasSubstr("at most 100000000 is allowed"));
+  EXPECT_THAT(header_error(length_only(200'000'000, body)), HasSubstr("at most 100000000 is allowed"));
+  EXPECT_THAT(header_error(length_only(8 + body.size(), body)), HasSubstr("header of 110 bytes in a file of 110; truncated?"));
+  EXPECT_THAT(header_error(length_only(body.size() + 1, body)), HasSubstr("truncated?"));
+  EXPECT_THAT(header_error(length_only(0, body)), HasSubstr("does not start with '{'"));
+  EXPECT_THAT(header_error(""), HasSubstr("0 bytes"));
+  EXPECT_THAT(header_error("1234567"), HasSubstr("7 bytes"));
 }
 
 TEST(Safetensors, CaseH44OffsetsAndShapes) {
@@ -141,17 +144,17 @@ TEST(Safetensors, CaseH44Json) {
   EXPECT_THAT(error_of_header("{\"\xff\":1}", 0), HasSubstr("not valid JSON"));
   EXPECT_THAT(error_of_header("{\"a\":" + std::string(100'000, '[') + "}", 0), HasSubstr("not valid JSON"));
   EXPECT_THAT(error_of_header("{\"" + std::string(5000, 'n') + "\":" + tensor + "}"), HasSubstr("tensor name of 5000 bytes"));
-  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"), HasSubstr("git lfs pull"));
+  EXPECT_THAT(header_error("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"), HasSubstr("git lfs pull"));
 }
 
 TEST(Safetensors, CaseH44EveryTruncationIsAnError) {
   const std::string file =
       SafetensorsBuilder().add_floats("first", {3, 5}, 0).add("second", "BF16", {7}, std::string(14, 'b')).file();
-  ASSERT_EQ(error_of(file), "no error");
+  ASSERT_EQ(header_error(file), "no error");
   for (size_t size = 0; size < file.size(); ++size) {
-    EXPECT_NE(error_of(std::string_view(file).substr(0, size)), "no error") << size << " bytes";
+    EXPECT_NE(header_error(std::string_view(file).substr(0, size)), "no error") << size << " bytes";
   }
-  EXPECT_NE(error_of(file + "x"), "no error");
+  EXPECT_NE(header_error(file + "x"), "no error");
 }
 
 // What a caller may rely on after a header was accepted: every byte of every tensor can be touched, and sizes multiply.
@@ -229,7 +232,7 @@ TEST(Safetensors, CaseH44MutatedFilesNeverCrash) {
     // An exact heap copy, so that the address sanitizer sees a read past the end.
     const std::vector<char> exact(mutant.begin(), mutant.end());
     const std::string_view view(exact.data(), exact.size());
-    const Result<SafetensorsHeader> header = read(view);
+    const Result<SafetensorsHeader> header = read_header(view);
     if (!header) continue;
     ++accepted;
     ASSERT_NO_FATAL_FAILURE(expect_usable(*header, view)) << "seed " << kSeed << ", round " << round;

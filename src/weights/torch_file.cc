@@ -88,7 +88,7 @@ std::optional<DType> type_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string printable(std::string_view text) {
+std::string printable_path(std::string_view text) {
   std::string result(text);
   std::replace_if(
       result.begin(), result.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }, '?');
@@ -111,9 +111,9 @@ class TensorReader {
       const PickleNode& key = pickle_.at(dict->items[i]);
       if (key.kind != Kind::kText || !is_tensor(pickle_.at(dict->items[i + 1]))) continue;
       if (key.text.size() > kMaxStoredName) return corrupt(fmt::format("a tensor name of {} bytes", key.text.size()));
-      if (!seen.insert(key.text).second) return corrupt(fmt::format("tensor '{}' is listed twice", printable(key.text)));
+      if (!seen.insert(key.text).second) return corrupt(fmt::format("tensor '{}' is listed twice", printable_path(key.text)));
       if (tensors.size() == kMaxStoredTensors) return corrupt(fmt::format("more than {} tensors", kMaxStoredTensors));
-      const std::string where = fmt::format("{}: tensor '{}'", file_name_, printable(key.text));
+      const std::string where = fmt::format("{}: tensor '{}'", file_name_, printable_path(key.text));
       tensors.push_back(TRY(read_tensor(pickle_.at(dict->items[i + 1])).map_error(within(where))));
       tensors.back().name = key.text;
     }
@@ -232,7 +232,7 @@ class TensorReader {
     const std::optional<DType> dtype = type_named(id[1]->text);
     if (!dtype) return wrong(fmt::format("a storage of '{}'", id[1]->text));
     const auto found = storages_.find(id[2]->text);
-    if (found == storages_.end()) return wrong(fmt::format("its storage '{}' is not in the file", printable(id[2]->text)));
+    if (found == storages_.end()) return wrong(fmt::format("its storage '{}' is not in the file", printable_path(id[2]->text)));
     return Storage{found->second, dtype};
   }
 
@@ -346,7 +346,7 @@ Result<StoragePlaces> find_storages(std::span<const std::byte> file, size_t posi
     const auto width = widths.find(key);
     const std::optional<uint64_t> elements = reader.take<uint64_t>();
     if (width == widths.end() || !elements || *elements > reader.left() / width->second) {
-      return fail(ErrorCode::kCorrupt, "storage '{}' is not whole; truncated?", printable(key));
+      return fail(ErrorCode::kCorrupt, "storage '{}' is not whole; truncated?", printable_path(key));
     }
     const uint64_t begin = reader.position();
     reader.take_text(*elements * width->second);

@@ -9,7 +9,6 @@
 namespace inlay {
 namespace {
 
-constexpr double kMilli = 1e3;
 constexpr double kMega = 1024.0 * 1024.0;
 using Rows = std::vector<std::vector<std::string>>;
 

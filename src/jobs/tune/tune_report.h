@@ -9,6 +9,8 @@
 
 namespace inlay {
 
+inline constexpr double kMilli = 1e3;  // milliseconds of a second
+
 // Batches of so many tokens, one lane a thread, nothing else.
 struct BatchPoint {
   int batch_tokens = 0;

@@ -7,8 +7,6 @@
 namespace inlay {
 namespace {
 
-constexpr double kMilli = 1e3;
-
 void put(JsonWriter& json, const BatchPoint& point) {
   json.begin_object().key("max_batch_tokens").value(point.batch_tokens).key("batch_texts").value(point.batch_texts);
   json.key("tokens_per_s").value(point.tokens_per_second).key("p50_ms").value(kMilli * point.p50);
