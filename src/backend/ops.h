@@ -59,7 +59,7 @@ void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op);
 enum class AttentionKind : uint8_t {
   kF32,
   kBF16,
-  kCodes,  // codes of 8 bits; bf16 in texts so short that making codes would cost more than it saves, where the table has it
+  kCodes,  // codes of 8 bits; bf16 in texts so short that making codes would cost more than it saves
 };
 
 // Attention of every head over every sequence. q, k and v lie side by side in `qkv`
