@@ -19,6 +19,16 @@ int padded_columns(const Kernels& kernels, int columns) {
   return static_cast<int>(round_up(static_cast<size_t>(columns), static_cast<size_t>(kernels.vector_floats)));
 }
 
+// From so many tokens on codes are faster than bf16. A text alone decides, so that it has the same bits in any batch.
+constexpr int kCodesFrom = 96;
+
+using AttentionFunction = void (*)(const AttentionArgs&) noexcept;
+AttentionFunction attention_of(const Kernels& kernels, AttentionKind kind, int length) {
+  if (kind == AttentionKind::kF32) return kernels.attention_f32;
+  const bool by_bf16 = kind == AttentionKind::kBF16 || (length < kCodesFrom && kernels.attention_bf16 != nullptr);
+  return by_bf16 ? kernels.attention_bf16 : kernels.attention_codes;
+}
+
 }  // namespace
 
 NormWeights::NormWeights(std::span<const float> gamma_values, std::span<const float> beta_values, float epsilon)
@@ -95,12 +105,15 @@ void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op) {
   (op.format == Format::kI4 ? kernels.to_codes_i4 : kernels.to_codes)(args);
 }
 
-size_t attention_scratch_bytes(const Kernels& kernels, bool is_bf16, int longest, int head_dim) {
-  return (is_bf16 ? kernels.attention_bf16_bytes : kernels.attention_f32_bytes)(longest, head_dim);
+size_t attention_scratch_bytes(const Kernels& kernels, AttentionKind kind, int longest, int head_dim) {
+  if (kind == AttentionKind::kF32) return kernels.attention_f32_bytes(longest, head_dim);
+  const bool has_bf16 = kernels.attention_bf16 != nullptr;
+  const size_t bf16 = has_bf16 ? kernels.attention_bf16_bytes(longest, head_dim) : 0;
+  return kind == AttentionKind::kBF16 ? bf16 : std::max(bf16, kernels.attention_codes_bytes(longest, head_dim));
 }
 
 void attention(const Kernels& kernels, const Share& share, const AttentionOp& op) {
-  const int64_t element = op.is_bf16 ? 2 : 4;
+  const int64_t element = op.kind == AttentionKind::kF32 ? 4 : 2;
   const int64_t out_element = op.out_is_bf16 ? 2 : 4;
   const int kv_heads = op.kv_heads == 0 ? op.heads : op.kv_heads;
   const int group = op.heads / kv_heads;
@@ -132,7 +145,7 @@ void attention(const Kernels& kernels, const Share& share, const AttentionOp& op
     args.out = static_cast<char*>(op.out) + (begin * op.out_stride + static_cast<int64_t>(head) * op.head_dim) * out_element;
     args.bias = op.bias == nullptr ? nullptr : op.bias + head * op.bias_head_stride;
     args.is_packed = packed == sequence * kv_heads + head / group;
-    (op.is_bf16 ? kernels.attention_bf16 : kernels.attention_f32)(args);
+    attention_of(kernels, op.kind, args.length)(args);
     packed = sequence * kv_heads + head / group;
     // The work done in between has scratch of its own.
     share.give_way();

@@ -55,12 +55,19 @@ struct PrepareOp {
 };
 void prepare(const Kernels& kernels, const Share& share, const PrepareOp& op);
 
+// What attention multiplies. q, k and v are floats for kF32 and bf16 for the others.
+enum class AttentionKind : uint8_t {
+  kF32,
+  kBF16,
+  kCodes,  // codes of 8 bits; bf16 in texts so short that making codes would cost more than it saves
+};
+
 // Attention of every head over every sequence. q, k and v lie side by side in `qkv`
 // [tokens, (heads + 2 * kv_heads) * head_dim]; query head h reads key and value head h / (heads / kv_heads).
 struct AttentionOp {
   const void* qkv = nullptr;
-  int64_t stride = 0;      // elements
-  bool is_bf16 = false;    // what qkv holds
+  int64_t stride = 0;  // elements
+  AttentionKind kind = AttentionKind::kF32;
   void* out = nullptr;     // [tokens, heads * head_dim]
   int64_t out_stride = 0;  // elements
   bool out_is_bf16 = false;
@@ -77,6 +84,6 @@ struct AttentionOp {
   void* scratch = nullptr;  // attention_scratch_bytes() of the longest sequence, this thread's own
 };
 void attention(const Kernels& kernels, const Share& share, const AttentionOp& op);
-size_t attention_scratch_bytes(const Kernels& kernels, bool is_bf16, int longest, int head_dim);
+size_t attention_scratch_bytes(const Kernels& kernels, AttentionKind kind, int longest, int head_dim);
 
 }  // namespace inlay

@@ -61,7 +61,11 @@ LoadPlan plan_for(Precision precision, const Kernels& table) {
       plan.tables = Storage::kI8;
       break;
   }
-  plan.compute.bf16_attention = is_narrow(plan.compute.format) && table.attention_bf16 != nullptr;
+  if (is_narrow(plan.compute.format) && table.attention_bf16 != nullptr) {
+    plan.compute.attention = plan.compute.attention_of_changed = AttentionKind::kBF16;
+    // Short texts are left to bf16, and so are models that turn q and k: none whose weights are trained has been measured.
+    if (plan.compute.format == Format::kI8 && table.attention_codes != nullptr) plan.compute.attention = AttentionKind::kCodes;
+  }
   return plan;
 }
 

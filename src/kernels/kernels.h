@@ -102,7 +102,7 @@ struct AttentionArgs {
   int64_t bias_stride = 0;
   // The scratch still holds k and v from the call before, which had the same k, v, length and head_dim.
   bool is_packed = false;
-  void* scratch = nullptr;  // attention_f32_bytes() or attention_bf16_bytes(), 64-byte aligned
+  void* scratch = nullptr;  // the table's bytes for this kind of attention, 64-byte aligned
 };
 
 // y = (x - mean) / sqrt(variance + eps) * gamma + beta for each row, statistics over `columns`. y may be x.
@@ -180,6 +180,10 @@ struct Kernels {
   void (*attention_bf16)(const AttentionArgs&) noexcept = nullptr;             // null without bf16 products
   size_t (*attention_f32_bytes)(int length, int head_dim) noexcept = nullptr;  // of scratch
   size_t (*attention_bf16_bytes)(int length, int head_dim) noexcept = nullptr;
+  // q, k and v are bf16, and are multiplied as codes of 8 bits with scales that follow from this head of this text alone. Null
+  // where no instruction makes that faster.
+  void (*attention_codes)(const AttentionArgs&) noexcept = nullptr;
+  size_t (*attention_codes_bytes)(int length, int head_dim) noexcept = nullptr;
 
   void (*layer_norm)(const LayerNormArgs&) noexcept = nullptr;
   void (*rms_norm)(const RmsNormArgs&) noexcept = nullptr;

@@ -32,6 +32,9 @@ struct Tolerance {
   static constexpr double kAttention = 2e-6;
   static constexpr double kAttentionBf16 = 2.1e-3;
   static constexpr double kMaskedAttentionBf16 = 2.2e-3;  // few keys in sight, whose errors do not average out
+  // Attention by codes of 8 bits: against exact attention, and against the same codes in double precision.
+  static constexpr double kAttentionCodes = 2.5e-2;
+  static constexpr double kAttentionSameCodes = 2e-6;
   // Layer norm, as a share of the largest result of the row.
   static constexpr double kNorm = 2e-6;
   // Codes of 8 bits: half a step, and a little for the arithmetic.

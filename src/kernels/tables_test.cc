@@ -60,6 +60,7 @@ TEST_P(Tables, HasEveryKernelThatAModelNeeds) {
   EXPECT_NE(t.attention_f32_bytes, nullptr);
   EXPECT_EQ(t.attention_bf16 != nullptr, t.has(Format::kBF16));
   EXPECT_EQ(t.attention_bf16_bytes != nullptr, t.has(Format::kBF16));
+  EXPECT_EQ(t.attention_codes != nullptr, t.attention_codes_bytes != nullptr);
   EXPECT_NE(t.layer_norm, nullptr);
   EXPECT_NE(t.rms_norm, nullptr);
   EXPECT_NE(t.rotate, nullptr);

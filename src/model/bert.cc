@@ -137,15 +137,15 @@ void Bert::attend(const Share& share, const PackedBatch& batch, const BertLayer&
           .rows = tokens,
           .output = workspace.qkv(),
           .output_stride = workspace.qkv_stride(),
-          .output_is_bf16 = plan_.bf16_attention});
+          .output_is_bf16 = plan_.attention != AttentionKind::kF32});
   share.sync();
   // bf16 products read bf16, so attention writes it at once; int8 ones need a whole row to find its scale.
-  const bool direct = plan_.bf16_attention && plan_.format == Format::kBF16;
+  const bool direct = plan_.attention == AttentionKind::kBF16 && plan_.format == Format::kBF16;
   const Operand context = workspace.context_operand();
   attention(kernels, share,
             {.qkv = workspace.qkv(),
              .stride = workspace.qkv_stride(),
-             .is_bf16 = plan_.bf16_attention,
+             .kind = plan_.attention,
              .out = direct ? context.data : workspace.context().data,
              .out_stride = direct ? context.stride : workspace.context().stride,
              .out_is_bf16 = direct,

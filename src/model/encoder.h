@@ -35,7 +35,9 @@ struct PackedBatch {
 struct ComputePlan {
   const Kernels* kernels = nullptr;
   Format format = Format::kF32;
-  bool bf16_attention = false;
+  AttentionKind attention = AttentionKind::kF32;
+  // Where q and k are turned or normalised between the product that makes them and attention.
+  AttentionKind attention_of_changed = AttentionKind::kF32;
 };
 
 struct EncoderSizes {

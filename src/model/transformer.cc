@@ -22,7 +22,10 @@ class Transformer final : public Encoder {
   bool changes_qkv() const { return is_rotary() || parts_.layers.front().query_norm.exists(); }
   bool adds_twice() const { return parts_.layers.front().second_sum.exists(); }
   bool is_disentangled() const { return parts_.layers.front().disentangled != nullptr; }
-  bool bf16_attention() const { return plan_.bf16_attention && !is_disentangled(); }
+  AttentionKind attention_kind() const {
+    if (is_disentangled()) return AttentionKind::kF32;
+    return changes_qkv() ? plan_.attention_of_changed : plan_.attention;
+  }
   EncoderSizes::Qkv qkv_form() const {
     if (is_disentangled()) return EncoderSizes::Qkv::kFloat;
     return changes_qkv() ? EncoderSizes::Qkv::kFloatFirst : EncoderSizes::Qkv::kAsMultiplied;
@@ -145,7 +148,7 @@ void Transformer::attend(const Share& share, const PackedBatch& batch, const Lay
           .rows = tokens,
           .output = workspace.qkv(),
           .output_stride = workspace.qkv_stride(),
-          .output_is_bf16 = bf16_attention() && !changes_qkv()});
+          .output_is_bf16 = attention_kind() != AttentionKind::kF32 && !changes_qkv()});
   share.sync();
   if (changes_qkv()) {
     turn(share, batch, layer, workspace);
@@ -248,12 +251,12 @@ Operand Transformer::run_attention(const Share& share, const PackedBatch& batch,
                                    Workspace& workspace) const {
   const Kernels& kernels = *plan_.kernels;
   const Sight sight = layer.is_local ? t_.local_sight : t_.sight;
-  const bool direct = bf16_attention() && plan_.format == Format::kBF16;
+  const bool direct = attention_kind() == AttentionKind::kBF16 && plan_.format == Format::kBF16;
   const Operand context = workspace.context_operand();
   AttentionOp op;
   op.qkv = workspace.narrow_qkv() != nullptr ? workspace.narrow_qkv() : workspace.qkv();
   op.stride = workspace.qkv_stride();
-  op.is_bf16 = bf16_attention();
+  op.kind = attention_kind();
   op.out = direct ? context.data : workspace.context().data;
   op.out_stride = direct ? context.stride : workspace.context().stride;
   op.out_is_bf16 = direct;

@@ -37,9 +37,12 @@ Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max
       feed_stride_(stride_for(plan, (sizes.is_gated ? 2 : 1) * sizes.intermediate_size)),
       qkv_stride_(stride_for(plan, sizes.qkv_columns())) {
   using Qkv = EncoderSizes::Qkv;
-  const bool bf16_attention = plan.bf16_attention && sizes.qkv != Qkv::kFloat;
+  AttentionKind attention = AttentionKind::kF32;
+  if (sizes.qkv == Qkv::kAsMultiplied) attention = plan.attention;
+  if (sizes.qkv == Qkv::kFloatFirst) attention = plan.attention_of_changed;
+  const bool narrow = attention != AttentionKind::kF32;
   const int head_dim = sizes.context_columns() / sizes.heads;
-  scratch_bytes_ = round_up(attention_scratch_bytes(*plan.kernels, bf16_attention, max_tokens, head_dim), 64);
+  scratch_bytes_ = round_up(attention_scratch_bytes(*plan.kernels, attention, max_tokens, head_dim), 64);
   // A spare row: kernels may read a vector beyond the last element.
   const size_t rows = static_cast<size_t>(max_tokens) + 1;
   const size_t feed_rows = static_cast<size_t>(std::min(max_tokens, kFeedRows)) + 1;
@@ -47,8 +50,8 @@ Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max
   if (sizes.is_pre_norm) normed_ = Buffer(rows * hidden_stride_ * sizeof(float));
   context_ = Buffer(rows * context_stride_ * sizeof(float));
   feed_ = Buffer(feed_rows * feed_stride_ * sizeof(float));
-  qkv_ = Buffer(rows * qkv_stride_ * (bf16_attention && sizes.qkv == Qkv::kAsMultiplied ? 2 : 4));
-  if (bf16_attention && sizes.qkv == Qkv::kFloatFirst) narrow_qkv_ = Buffer(rows * qkv_stride_ * sizeof(uint16_t));
+  qkv_ = Buffer(rows * qkv_stride_ * (narrow && sizes.qkv == Qkv::kAsMultiplied ? 2 : 4));
+  if (narrow && sizes.qkv == Qkv::kFloatFirst) narrow_qkv_ = Buffer(rows * qkv_stride_ * sizeof(uint16_t));
   scratch_ = Buffer(scratch_bytes_ * static_cast<size_t>(ranks));
   if (is_narrow(plan.format)) {
     hidden_codes_ = Buffer(rows * std::max(hidden_stride_, context_stride_) * sizeof(uint16_t));
