@@ -36,7 +36,7 @@ Precision resolve_precision(Precision wanted, const Kernels& table, const std::o
   return precision_from_name(quantization->dtype).value_or(resolve_precision(wanted, table));
 }
 
-LoadPlan plan_for(Precision precision, const Kernels& table) {
+LoadPlan plan_for(Precision precision, const Kernels& table, const std::optional<QuantizationConfig>& quantization) {
   using Storage = EmbeddingTable::Storage;
   LoadPlan plan;
   plan.compute.kernels = &table;
@@ -57,10 +57,12 @@ LoadPlan plan_for(Precision precision, const Kernels& table) {
       plan.tables = Storage::kI8;
       break;
     case Precision::kInt4:
-      plan.compute.format = Format::kI4;
+      plan.compute.format = quantization && quantization->method != "inlay" ? Format::kI4 : Format::kL4;
       plan.tables = Storage::kI8;
       break;
   }
+  plan.keeps_floats = quantization && quantization->has_codes();
+  if (plan.keeps_floats) plan.tables = Storage::kAsStored;
   plan.compute.bf16_attention = is_narrow(plan.compute.format) && table.attention_bf16 != nullptr;
   return plan;
 }
