@@ -11,15 +11,28 @@ import numpy as np
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "gptq"
 
 
-def group_scale(weights):
+LEVELS = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 0, 12, 25, 38, 53, 69, 89, 113])
+FACTORS = [factor for factor in range(-8, 8) if factor != 0]
+
+
+def weights_under(factor):
+    """What the sixteen codes stand for."""
+    return np.floor(LEVELS * factor / 8 + 0.5)
+
+
+def column_scale(weights):
     extreme = weights[np.argmax(np.abs(weights))]
-    return np.float16(np.float32(extreme) / np.float32(-8))
+    return np.float32(extreme) / np.float32(127)
 
 
-def code_of(weight, scale):
-    if scale == 0:
-        return 8
-    return int(np.clip(np.rint(np.float32(weight) / np.float32(scale)), -8, 7)) + 8
+def code_of(weight, scale, factor):
+    return int(np.argmin(np.abs(np.float32(weight) / scale - weights_under(factor)))) if scale != 0 else 8
+
+
+def best_factor(weights, scale):
+    steps = weights.astype(np.float32) / scale
+    errors = [sum(np.abs(step - weights_under(factor)).min() ** 2 for step in steps) for factor in FACTORS]
+    return FACTORS[int(np.argmin(errors))]
 
 
 def gptq(weights, hessian, group, act_order, damping):
@@ -33,22 +46,23 @@ def gptq(weights, hessian, group, act_order, damping):
     h = h[order][:, order] + damping * np.mean(np.diag(h)) * np.eye(k)
     factor = np.linalg.cholesky(np.linalg.inv(h)).T
     groups = -(-k // group)
-    scales = np.zeros((rows, groups), np.float16)
+    scales = [column_scale(weights[row]) for row in range(rows)]
+    factors = np.zeros((rows, groups), np.int64)
     codes = np.zeros((rows, k), np.int64)
     if act_order:
         for row in range(rows):
             for g in range(groups):
-                scales[row, g] = group_scale(weights[row, g * group:(g + 1) * group])
+                factors[row, g] = best_factor(weights[row, g * group:(g + 1) * group], scales[row])
     for i, column in enumerate(order):
         for row in range(rows):
             if not act_order and column % group == 0:
-                scales[row, column // group] = group_scale(w[row, column:column + group].astype(np.float32))
-            scale = scales[row, column // group]
-            codes[row, column] = code_of(w[row, column], scale)
-            error = (w[row, column] - float(scale) * (codes[row, column] - 8)) / factor[i, i]
+                factors[row, column // group] = best_factor(w[row, column:column + group], scales[row])
+            under = factors[row, column // group]
+            codes[row, column] = code_of(w[row, column], scales[row], under)
+            error = (w[row, column] - float(scales[row]) * weights_under(under)[codes[row, column]]) / factor[i, i]
             for j in range(i + 1, k):
                 w[row, order[j]] -= error * factor[i, j]
-    return codes, scales
+    return codes, factors, scales
 
 
 def main():
@@ -62,11 +76,11 @@ def main():
         x[:, 3] = 0
         weights = np.round(random.normal(size=(rows, k)), 3).astype(np.float32)
         hessian = (x.T @ x).astype(np.float32)
-        codes, scales = gptq(weights, hessian, group, act_order, 0.01)
+        codes, factors, scales = gptq(weights, hessian, group, act_order, 0.01)
         cases.append({"rows": rows, "k": k, "group": group, "act_order": act_order, "damping": 0.01,
                       "weights": [round(float(v), 3) for v in weights.ravel()],
                       "inputs": [round(float(v), 2) for v in x.ravel()],
-                      "codes": codes.ravel().tolist(), "scales": scales.view(np.uint16).ravel().tolist()})
+                      "codes": codes.ravel().tolist(), "factors": factors.ravel().tolist(), "scales": [float(scale) for scale in scales]})
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "layers.json").write_text(json.dumps(cases, separators=(",", ":")) + "\n")
 

@@ -18,28 +18,32 @@ struct Product {
   Activation activation;
 };
 
-constexpr const char* kFormatNames[] = {"f32", "bf16", "i8", "half_weights", "bf16_weights"};
+constexpr int kGroup = 32;
+constexpr const char* kFormatNames[] = {"f32", "bf16", "i8", "half_weights", "bf16_weights", "i4", "l4"};
 
 void fill_activations(const PanelLayout& layout, const Product& p, int64_t count, Operand& a) {
   for (int64_t i = 0; i < count; ++i) {
     const float value = static_cast<float>(i * 7919 % 255) / 128.0F - 1.0F;
     const int code = static_cast<int>(i * 7919 % 255) + layout.first_code;
-    if (p.format == Format::kI8 && layout.activation_bytes == 1) a.as<uint8_t>()[i] = static_cast<uint8_t>(code);
-    if (p.format == Format::kI8 && layout.activation_bytes == 2) a.as<int16_t>()[i] = static_cast<int16_t>(code);
+    if (takes_codes(p.format) && layout.activation_bytes == 1) a.as<uint8_t>()[i] = static_cast<uint8_t>(code);
+    if (takes_codes(p.format) && layout.activation_bytes == 2) a.as<int16_t>()[i] = static_cast<int16_t>(code);
     if (p.format == Format::kBF16) a.as<uint16_t>()[i] = float_to_bf16(value);
-    if (p.format != Format::kI8 && p.format != Format::kBF16) a.as<float>()[i] = value;
+    if (!is_narrow(p.format)) a.as<float>()[i] = value;
   }
 }
 
 void run_product(benchmark::State& state, const Product& p) {
   const Kernels& table = kernels();
   const PanelLayout& layout = table.panel(p.format);
-  const PackedShape shape = packed_shape(layout, p.columns, p.k);
+  const bool is_grouped = p.format == Format::kI4 || p.format == Format::kL4;
+  const PackedShape shape =
+      is_grouped ? grouped_shape(layout, p.columns, p.k, kGroup, false) : packed_shape(layout, p.columns, p.k);
   Operand a(static_cast<size_t>(p.rows) * shape.padded_k * layout.activation_bytes);
   Operand b(shape.bytes);
   Operand c(static_cast<size_t>(p.rows) * shape.padded_columns * 4);
   Operand rows(static_cast<size_t>(p.rows) * 4);
   Operand columns(static_cast<size_t>(shape.padded_columns) * 4);
+  Operand groups(static_cast<size_t>(shape.padded_columns) * shape.groups * sizeof(uint16_t));
   fill_activations(layout, p, static_cast<int64_t>(p.rows) * shape.padded_k, a);
   GemmArgs g;
   g.a = a.as<char>();
@@ -50,6 +54,9 @@ void run_product(benchmark::State& state, const Product& p) {
   g.panel_end = shape.panels;
   g.bias = g.b_scale = g.b_sum = columns.as<float>();
   g.a_scale = g.a_min = rows.as<float>();
+  g.group = shape.group;
+  g.b_group_scale = groups.as<uint16_t>();
+  g.b_factor = groups.as<int8_t>();
   g.activation = p.activation;
   g.c = c.as<float>();
   g.c_stride = shape.padded_columns;

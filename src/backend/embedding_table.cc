@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "quant/group_codes.h"
+#include "quant/level_codes.h"
 #include "tensor/coded_matrix.h"
 #include "tensor/half.h"
 
@@ -38,7 +39,7 @@ EmbeddingTable::Element element_for(const TensorView& view, EmbeddingTable::Stor
   using Element = EmbeddingTable::Element;
   if (view.coded != nullptr) {
     if (view.coded->kind() == CodedMatrix::Kind::kBytes) return Element::kI8;
-    if (view.coded->kind() == CodedMatrix::Kind::kGroups && !view.coded->has_zeros()) return Element::kI4;
+    if (view.coded->kind() == CodedMatrix::Kind::kLevels) return Element::kI4;
   }
   const DType source = view.coded == nullptr ? view.dtype : DType::kF32;
   if (storage == EmbeddingTable::Storage::kI8) return Element::kI8;
@@ -67,7 +68,8 @@ size_t scale_bytes(EmbeddingTable::Element element, const TensorView& source) {
   const size_t rows = static_cast<size_t>(source.shape[0]);
   if (element == EmbeddingTable::Element::kI8) return rows * sizeof(float);
   if (element != EmbeddingTable::Element::kI4) return 0;
-  return rows * static_cast<size_t>(group_count(static_cast<int>(source.shape[1]), source.coded->group())) * sizeof(uint16_t);
+  const int groups = group_count(static_cast<int>(source.shape[1]), source.coded->group());
+  return rows * (sizeof(float) + static_cast<size_t>(groups));
 }
 
 // Rows [begin, end) of the source into the buffers of a table.
@@ -102,12 +104,14 @@ class RowCopier {
       }
       return;
     }
-    GroupedRow row;
+    LevelRow row;
+    int8_t* const factors = scale_.as<int8_t>() + static_cast<size_t>(source_.shape[0]) * sizeof(float);
     for (int r = begin; r < end; ++r) {
-      source_.coded->read_groups(r, row);
+      source_.coded->read_levels(r, row);
       uint8_t* const out = rows_.as<uint8_t>() + static_cast<size_t>(r) * ((columns + 1) / 2);
       for (size_t c = 0; c < columns; ++c) out[c / 2] = static_cast<uint8_t>(out[c / 2] | row.codes[c] << 4 * (c % 2));
-      std::copy(row.scales.begin(), row.scales.end(), scale_.as<uint16_t>() + static_cast<size_t>(r) * row.scales.size());
+      std::copy(row.factors.begin(), row.factors.end(), factors + static_cast<size_t>(r) * row.factors.size());
+      scale_.as<float>()[r] = row.scale;
     }
   }
 
@@ -179,14 +183,16 @@ Result<EmbeddingTable> EmbeddingTable::make(const TensorView& source, Storage st
 }
 
 template <bool kAdd>
-void EmbeddingTable::put_groups(int id, float* out) const {
+void EmbeddingTable::put_levels(int id, float* out) const {
   const std::byte* codes = data_ + static_cast<int64_t>(id) * ((columns_ + 1) / 2);
-  const uint16_t* scales = parts_[1].as<uint16_t>() + static_cast<int64_t>(id) * group_count(columns_, group_);
+  const float scale = parts_[1].as<float>()[id];
+  const int8_t* factors = parts_[1].as<int8_t>() + int64_t{rows_} * int64_t{sizeof(float)} +
+                          static_cast<int64_t>(id) * group_count(columns_, group_);
   for (int begin = 0; begin < columns_; begin += group_) {
-    const float scale = fp16_to_float(*scales++);
+    const int factor = *factors++;
     for (int c = begin; c < std::min(begin + group_, columns_); ++c) {
       const int code = static_cast<int>(codes[c / 2] >> 4 * (c % 2)) & 15;
-      put(out + c, scale * static_cast<float>(code - kMiddleCode), kAdd);
+      put(out + c, scale * static_cast<float>(level_weight(code, factor)), kAdd);
     }
   }
 }
@@ -210,7 +216,7 @@ void EmbeddingTable::put_row(int id, float* out) const {
       for (int c = 0; c < columns_; ++c) put(out + c, scale * static_cast<float>(load<int8_t>(data_, begin + c)), kAdd);
       return;
     }
-    case Element::kI4: return put_groups<kAdd>(id, out);
+    case Element::kI4: return put_levels<kAdd>(id, out);
   }
 }
 

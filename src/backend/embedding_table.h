@@ -29,8 +29,8 @@ class EmbeddingTable {
   using SourceDone = std::function<void(std::span<const std::byte>)>;
   static Result<EmbeddingTable> make(const TensorView& source, Storage storage, Team& team, const SourceDone& done);
 
-  // A table's own memory as blobs: the rows, and for kI8 one scale a row, for kI4 one (fp16) a row and group. Both are empty
-  // for a table that reads its source.
+  // A table's own memory as blobs: the rows, and for kI8 and kI4 one scale a row, behind which kI4 has a factor (a byte) a
+  // row and group. Both are empty for a table that reads its source.
   static constexpr std::array<std::string_view, 2> kPartNames = {"rows", "scale"};
   using Parts = std::array<Blob, kPartNames.size()>;
   static std::array<size_t, kPartNames.size()> part_sizes(const TensorView& source, Storage storage);  // in bytes
@@ -55,7 +55,7 @@ class EmbeddingTable {
   template <bool kAdd>
   void put_row(int id, float* out) const;
   template <bool kAdd>
-  void put_groups(int id, float* out) const;
+  void put_levels(int id, float* out) const;
 
   Element element_ = Element::kF32;
   const std::byte* data_ = nullptr;  // into the source or into the rows

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "quant/level_codes.h"
 #include "tensor/half.h"
 
 namespace inlay {
@@ -33,7 +34,8 @@ Result<> pack_one(Format format, const PanelLayout& layout, const PackedShape& s
       pack_column_fp16(layout, shape, column, row, panels);
       return {};
     case Format::kI8:
-    case Format::kI4: break;
+    case Format::kI4:
+    case Format::kL4: break;
   }
   return fail(ErrorCode::kInternal, "columns of integers are packed with their scales");
 }
@@ -52,10 +54,12 @@ class ColumnPacker {
     std::vector<float> values;
     std::vector<int8_t> codes;
     GroupedRow groups;
+    LevelRow levels;
   };
 
   Result<> pack(int column, Memory& memory) {
     if (format_ == Format::kI4) return pack_groups(column, memory);
+    if (format_ == Format::kL4) return pack_levels(column, memory);
     if (format_ == Format::kI8) return pack_codes(column, memory);
     TRY_VOID(read_row(column, memory));
     return pack_one(format_, layout_, shape_, column, memory.values.data(), buffers[0].as<>());
@@ -85,16 +89,25 @@ class ColumnPacker {
   }
 
   Result<> pack_groups(int column, Memory& memory) {
-    if (source_.groups) {
-      TRY_VOID(source_.groups(column, memory.groups));
-    } else {
-      TRY_VOID(read_row(column, memory));
-      TRY_VOID(round_to_groups(memory.values, shape_.group, memory.groups)
-                   .map_error(within(fmt::format("output feature {}", column))));
-    }
+    if (!source_.groups) return fail(ErrorCode::kInternal, "groups with scales come from checkpoints only");
+    TRY_VOID(source_.groups(column, memory.groups));
     const ColumnGroups row = {memory.groups.codes.data(), memory.groups.scales.data(), memory.groups.zeros.data()};
     const GroupPanels out = {buffers[0].as<>(), buffers[2].as<uint16_t>(), buffers[4].as<uint8_t>()};
     buffers[3].as<float>()[column] = pack_column_i4(layout_, shape_, column, row, out);
+    return {};
+  }
+
+  Result<> pack_levels(int column, Memory& memory) {
+    if (source_.levels) {
+      TRY_VOID(source_.levels(column, memory.levels));
+    } else {
+      TRY_VOID(read_row(column, memory));
+      TRY_VOID(round_to_levels(memory.values, shape_.group, memory.levels)
+                   .map_error(within(fmt::format("output feature {}", column))));
+    }
+    const ColumnLevels row = {memory.levels.codes.data(), memory.levels.factors.data(), memory.levels.scale};
+    buffers[2].as<float>()[column] = row.scale;
+    buffers[3].as<float>()[column] = pack_column_l4(layout_, shape_, column, row, buffers[0].as<>(), buffers[4].as<int8_t>());
     return {};
   }
 
@@ -111,6 +124,7 @@ std::array<size_t, 5> PackedLinear::part_sizes(const PackedShape& shape, Format 
   const size_t group_count = static_cast<size_t>(shape.padded_columns) * static_cast<size_t>(shape.groups);
   switch (format) {
     case Format::kI8: return {shape.bytes, column_bytes, column_bytes, column_bytes, 0};
+    case Format::kL4: return {shape.bytes, column_bytes, column_bytes, column_bytes, group_count};
     case Format::kI4:
       return {shape.bytes, column_bytes, group_count * sizeof(uint16_t), column_bytes, shape.has_zeros ? group_count : 0};
     default: return {shape.bytes, column_bytes, 0, 0, 0};
@@ -145,8 +159,8 @@ Result<PackedLinear> PackedLinear::pack(const Kernels& kernels, Format format, i
 
 PackedShape PackedLinear::shape_for(const Kernels& kernels, Format format, int columns, int k, const LinearSource& source) {
   const PanelLayout& layout = kernels.panel(format);
-  if (format != Format::kI4) return packed_shape(layout, columns, k);
-  return grouped_shape(layout, columns, k, source.group, source.has_zeros);
+  if (format != Format::kI4 && format != Format::kL4) return packed_shape(layout, columns, k);
+  return grouped_shape(layout, columns, k, source.group, format == Format::kI4 && source.has_zeros);
 }
 
 Result<PackedLinear> PackedLinear::pack(const Kernels& kernels, Format format, const PackedShape& shape,
@@ -207,6 +221,7 @@ void linear(const Kernels& kernels, const Share& share, const LinearOp& op) {
   args.group = weights.shape().group;
   args.b_group_scale = weights.group_scale();
   args.b_zero = weights.zero();
+  args.b_factor = weights.factor();
   for (int row = 0; row < op.rows; row += block) {
     args.rows = std::min(block, op.rows - row);
     args.a = static_cast<const char*>(input.data) + row * args.a_stride;

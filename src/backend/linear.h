@@ -11,8 +11,8 @@
 #include "base/team.h"
 #include "kernels/kernels.h"
 #include "kernels/pack.h"
-#include "quant/group_codes.h"
 #include "tensor/blob.h"
+#include "tensor/coded_matrix.h"
 
 namespace inlay {
 
@@ -36,14 +36,16 @@ class InputObserver {
 struct LinearSource {
   // The k weights of an output feature.
   std::function<Result<>(int column, std::span<float> out)> row = {};
-  // Where a checkpoint holds codes: those of an output feature, as they are. kI8 takes `codes` and their scale, kI4 takes
-  // `groups`, in groups of `group` and with zeros if `has_zeros`. Other formats, and sources that have none, take `row`.
+  // Where a checkpoint holds codes: those of an output feature, as they are. kI8 takes `codes` and their scale, kL4 takes
+  // `levels` in groups of `group`. Other formats, and sources that have none, take `row`. kI4 takes nothing but `groups`, in
+  // groups of `group` and with zeros if `has_zeros`.
   std::function<Result<float>(int column, std::span<int8_t> out)> codes = {};
+  std::function<Result<>(int column, LevelRow& out)> levels = {};
   std::function<Result<>(int column, GroupedRow& out)> groups = {};
-  int group = kDefaultGroup;  // of kI4; a multiple of kGroupStep
+  int group = kDefaultGroup;  // of kL4 and kI4; a multiple of kGroupStep
   bool has_zeros = false;
 
-  // Figures for MiniLM are in docs/guide/quantisation.md: larger groups save 3 % of memory and lose twice the precision.
+  // Figures for MiniLM are in docs/guide/quantisation.md: groups of 64 save 1.5 % of memory and lose a tenth of the precision.
   static constexpr int kDefaultGroup = 32;
 };
 
@@ -61,9 +63,9 @@ class PackedLinear {
   static PackedShape shape_for(const Kernels& kernels, Format format, int columns, int k, const LinearSource& source);
 
   // A packed matrix as blobs, so that it can be stored and taken back: the panels, of [padded_columns] floats the bias and, for
-  // kI8 and kI4, the scale and the sum, and for kI4 the zeros. kI4 has fp16 scales, one for each column and group. What a
-  // format does not have is empty.
-  static constexpr std::array<std::string_view, 5> kPartNames = {"panels", "bias", "scale", "sum", "zero"};
+  // codes, the scale and the sum, and for each column and group the zeros of kI4 or the factors of kL4. kI4 has fp16 scales,
+  // one for each column and group. What a format does not have is empty.
+  static constexpr std::array<std::string_view, 5> kPartNames = {"panels", "bias", "scale", "sum", "group"};
   using Parts = std::array<Blob, kPartNames.size()>;
   static std::array<size_t, kPartNames.size()> part_sizes(const PackedShape& shape, Format format);  // in bytes
   // What pack() gave as parts(), with the same kernels, format and sizes; every part has its size of part_sizes().
@@ -86,6 +88,7 @@ class PackedLinear {
   // `observer` outlives this; null: nobody.
   void set_observer(InputObserver* observer) { observer_ = observer; }
   InputObserver* observer() const { return observer_; }
+  const int8_t* factor() const { return parts_[4].as<int8_t>(); }  // kL4
   const uint8_t* zero() const { return shape_.has_zeros ? parts_[4].as<uint8_t>() : nullptr; }
 
  private:
@@ -99,8 +102,8 @@ class PackedLinear {
 struct Operand {
   void* data = nullptr;
   int64_t stride = 0;        // elements
-  float* scale = nullptr;    // kI8 and kI4: [rows]
-  float* minimum = nullptr;  // kI8 and kI4: [rows]
+  float* scale = nullptr;    // of codes: [rows]
+  float* minimum = nullptr;  // of codes: [rows]
   // Where data holds codes: the floats that they stand for. A layer of a float format reads these, so that one layer of a model
   // can be more precise than the others.
   Floats floats = {};

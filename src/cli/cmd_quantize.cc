@@ -37,7 +37,7 @@ class QuantizeCommand final : public Command {
     add_value(app, "model,--model", model_, "Folder of the model, its name on the hub (org/name), or a .gguf file");
     add_value(app, "out,--output", output_, "Folder to make");
     add_value(app, "--dtype", dtype_, "What linear layers become: float16, bfloat16, int8 or int4")->capture_default_str();
-    add_value(app, "--group-size", group_, "int4: inputs that share a scale: 32, 64 or 128")->capture_default_str();
+    add_value(app, "--group-size", group_, "int4: inputs that share a factor: 32, 64 or 128")->capture_default_str();
     add_value(app, "--method", method_, "rtn (to the nearest), or gptq for int4 with texts")->capture_default_str();
     add_switch(app, "--act-order", act_order_, "gptq: inputs that are largest in the texts first");
     add_value(app, "--embedding-dtype", embedding_dtype_,

@@ -160,9 +160,7 @@ Result<Engine> Engine::load(const EngineOptions& options) {
   const Kernels& table = options.kernels == nullptr ? kernels() : *options.kernels;
   const std::optional<QuantizationConfig>& quantization = impl->weights.quantization();
   impl->precision = resolve_precision(options.dtype, table, quantization);
-  impl->plan = plan_for(impl->precision, table);
-  impl->plan.keeps_floats = quantization && quantization->has_codes();
-  if (impl->plan.keeps_floats) impl->plan.tables = EmbeddingTable::Storage::kAsStored;
+  impl->plan = plan_for(impl->precision, table, quantization);
   const int special_tokens = impl->tokenizer ? impl->tokenizer->special_tokens() : 0;
   impl->max_length = TRY(resolve_max_length(options, impl->spec, special_tokens));
   impl->max_batch_tokens = TRY(resolve_batch_tokens(options));

@@ -36,7 +36,7 @@ Precision resolve_precision(Precision wanted, const Kernels& table, const std::o
   return precision_from_name(quantization->dtype).value_or(resolve_precision(wanted, table));
 }
 
-LoadPlan plan_for(Precision precision, const Kernels& table) {
+LoadPlan plan_for(Precision precision, const Kernels& table, const std::optional<QuantizationConfig>& quantization) {
   using Storage = EmbeddingTable::Storage;
   LoadPlan plan;
   plan.compute.kernels = &table;
@@ -57,14 +57,16 @@ LoadPlan plan_for(Precision precision, const Kernels& table) {
       plan.tables = Storage::kI8;
       break;
     case Precision::kInt4:
-      plan.compute.format = Format::kI4;
+      plan.compute.format = quantization && quantization->method != "inlay" ? Format::kI4 : Format::kL4;
       plan.tables = Storage::kI8;
       break;
   }
+  plan.keeps_floats = quantization && quantization->has_codes();
+  if (plan.keeps_floats) plan.tables = Storage::kAsStored;
   if (is_narrow(plan.compute.format) && table.attention_bf16 != nullptr) {
     plan.compute.attention = plan.compute.attention_of_changed = AttentionKind::kBF16;
     // Short texts are left to bf16, and so are models that turn q and k: none whose weights are trained has been measured.
-    if (plan.compute.format == Format::kI8 && table.attention_codes != nullptr) plan.compute.attention = AttentionKind::kCodes;
+    if (takes_codes(plan.compute.format) && table.attention_codes != nullptr) plan.compute.attention = AttentionKind::kCodes;
   }
   return plan;
 }

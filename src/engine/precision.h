@@ -17,7 +17,8 @@ std::optional<Precision> precision_from_name(std::string_view name);
 Precision resolve_precision(Precision wanted, const Kernels& table);
 // The same for a folder: kAuto is what its weights were quantised to, if they were.
 Precision resolve_precision(Precision wanted, const Kernels& table, const std::optional<QuantizationConfig>& quantization);
-// How a model of this precision (not kAuto) is stored and computed with this table.
-LoadPlan plan_for(Precision precision, const Kernels& table);
+// How a model of this precision (not kAuto) is stored and computed with this table. A folder that is quantised keeps what it
+// left in floats, and a checkpoint of groups is computed in them.
+LoadPlan plan_for(Precision precision, const Kernels& table, const std::optional<QuantizationConfig>& quantization = {});
 
 }  // namespace inlay

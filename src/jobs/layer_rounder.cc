@@ -8,6 +8,7 @@
 
 #include "backend/linear.h"
 #include "quant/gptq.h"
+#include "quant/group_codes.h"
 #include "tensor/half.h"
 
 namespace inlay {
@@ -22,7 +23,6 @@ class RowWriter {
       : name_(name), rows_(view.shape[0]), columns_(view.shape[1]), type_(type), group_(group) {
     const size_t rows = static_cast<size_t>(rows_);
     const size_t columns = static_cast<size_t>(columns_);
-    const size_t groups = static_cast<size_t>(group_count(static_cast<int>(columns_), group));
     switch (type) {
       case WeightType::kFloat16:
       case WeightType::kBFloat16: codes_.resize(rows * columns * 2); break;
@@ -32,7 +32,8 @@ class RowWriter {
         break;
       case WeightType::kInt4:
         codes_.resize(rows * (columns / 2));
-        scales_.resize(rows * groups * sizeof(uint16_t));
+        scales_.resize(rows * sizeof(float));
+        factors_.resize(rows * static_cast<size_t>(factor_bytes()));
         break;
     }
   }
@@ -41,20 +42,20 @@ class RowWriter {
   Result<> put(int64_t index, std::span<float> row) {
     if (type_ == WeightType::kInt8) return put_bytes(index, row);
     if (type_ == WeightType::kInt4) {
-      GroupedRow groups;
-      TRY_VOID(round_to_groups(row, group_, groups).map_error(within(fmt::format("row {}", index))));
-      put_groups(index, groups, row);
+      LevelRow levels;
+      TRY_VOID(round_to_levels(row, group_, levels).map_error(within(fmt::format("row {}", index))));
+      put_levels(index, levels, row);
       return {};
     }
     return put_halves(index, row);
   }
-  void put_groups(int64_t index, const GroupedRow& groups, std::span<float> row) {
-    uint8_t* codes = reinterpret_cast<uint8_t*>(codes_.data()) + index * (columns_ / 2);
-    for (size_t i = 0; i < groups.codes.size(); ++i)
-      codes[i / 2] = static_cast<uint8_t>(codes[i / 2] | groups.codes[i] << 4 * (i % 2));
-    const size_t bytes = groups.scales.size() * sizeof(uint16_t);
-    std::memcpy(scales_.data() + static_cast<size_t>(index) * bytes, groups.scales.data(), bytes);
-    weights_of(groups, group_, row);
+  void put_levels(int64_t index, const LevelRow& levels, std::span<float> row) {
+    std::byte* const codes = codes_.data() + index * (columns_ / 2);
+    for (size_t i = 0; i < levels.codes.size(); ++i) put_four_bits(codes, i, levels.codes[i]);
+    std::byte* const factors = factors_.data() + index * factor_bytes();
+    for (size_t g = 0; g < levels.factors.size(); ++g) put_four_bits(factors, g, levels.factors[g]);
+    std::memcpy(scales_.data() + static_cast<size_t>(index) * sizeof(float), &levels.scale, sizeof(float));
+    weights_of(levels, group_, row);
   }
 
   RoundedTensor take() && {
@@ -63,6 +64,7 @@ class RowWriter {
     const bool is_coded = type_ == WeightType::kInt8 || type_ == WeightType::kInt4;
     out.storage.push_back(std::move(codes_));
     if (is_coded) out.storage.push_back(std::move(scales_));
+    if (type_ == WeightType::kInt4) out.storage.push_back(std::move(factors_));
     switch (type_) {
       case WeightType::kFloat16: add(out, "", DType::kF16, {rows_, columns_}); break;
       case WeightType::kBFloat16: add(out, "", DType::kBF16, {rows_, columns_}); break;
@@ -72,7 +74,8 @@ class RowWriter {
         break;
       case WeightType::kInt4:
         add(out, "_q", DType::kU8, {rows_, columns_ / 2});
-        add(out, "_scale", DType::kF16, {rows_, group_count(static_cast<int>(columns_), group_)});
+        add(out, "_scale", DType::kF32, {rows_});
+        add(out, "_factor", DType::kU8, {rows_, factor_bytes()});
         break;
     }
     return out;
@@ -82,6 +85,11 @@ class RowWriter {
   void add(RoundedTensor& out, std::string_view suffix, DType dtype, std::vector<int64_t> shape) const {
     const std::vector<std::byte>& bytes = out.storage[out.tensors.size()];
     out.tensors.push_back({name_ + std::string(suffix), dtype, std::move(shape), bytes});
+  }
+  // Two factors of four bits a byte.
+  int64_t factor_bytes() const { return (group_count(static_cast<int>(columns_), group_) + 1) / 2; }
+  static void put_four_bits(std::byte* bytes, size_t index, int value) {
+    bytes[index / 2] |= static_cast<std::byte>((value & 15) << 4 * (index % 2));
   }
   // As the packing of int8 layers does it: loading what this writes gives the codes that loading the floats would have given.
   Result<> put_bytes(int64_t index, std::span<float> row) {
@@ -116,7 +124,7 @@ class RowWriter {
   int64_t rows_, columns_;
   WeightType type_;
   int group_;
-  std::vector<std::byte> codes_, scales_;
+  std::vector<std::byte> codes_, scales_, factors_;
 };
 
 // Sums of w H w^T over rows w.
@@ -200,9 +208,9 @@ struct LayerRounder::Impl {
   Result<> round(int64_t begin, std::span<float> rows, RowWriter& writer) const {
     const size_t count = rows.size() / k;
     if (gptq) {
-      std::vector<GroupedRow> groups(count);
-      TRY_VOID(gptq->round(rows, groups));
-      for (size_t r = 0; r < count; ++r) writer.put_groups(begin + static_cast<int64_t>(r), groups[r], rows.subspan(r * k, k));
+      std::vector<LevelRow> levels(count);
+      TRY_VOID(gptq->round(rows, levels));
+      for (size_t r = 0; r < count; ++r) writer.put_levels(begin + static_cast<int64_t>(r), levels[r], rows.subspan(r * k, k));
       return {};
     }
     for (size_t r = 0; r < count; ++r) TRY_VOID(writer.put(begin + static_cast<int64_t>(r), rows.subspan(r * k, k)));

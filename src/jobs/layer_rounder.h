@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "quant/group_codes.h"
+#include "quant/level_codes.h"
 #include "tensor/tensor_view.h"
 #include "weights/safetensors_writer.h"
 

@@ -24,7 +24,7 @@ PeakLoop loop_of(Precision precision) {
   Format format = Format::kF32;
   if (precision == Precision::kBFloat16) format = Format::kBF16;
   if (precision == Precision::kInt8) format = Format::kI8;
-  if (precision == Precision::kInt4) format = Format::kI4;
+  if (precision == Precision::kInt4) format = Format::kL4;
   const PeakLoop loop = kernels().peak[static_cast<int>(format)];
   return loop != nullptr ? loop : kernels().peak[static_cast<int>(Format::kF32)];
 }

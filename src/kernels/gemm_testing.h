@@ -196,7 +196,8 @@ class PackedGemm {
       case Format::kBF16:
       case Format::kBF16Weights: return pack_column_bf16(layout_, shape_, column, row, b_.data());
       case Format::kI8:
-      case Format::kI4: break;
+      case Format::kI4:
+      case Format::kL4: break;
     }
     const ColumnScale scale = pack_column_i8(layout_, shape_, column, row, b_.data());
     packed_scale_[column] = scale.scale;

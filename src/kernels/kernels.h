@@ -21,26 +21,27 @@ enum class Format : uint8_t {
   kHalfWeights,  // float activations x fp16 weights widened in registers: half the memory of kF32, same arithmetic
   kBF16Weights,  // float activations x bf16 weights widened in registers
   kI4,           // codes of 8 bits x 4-bit weights (scale per column and group of k), summed exactly within a group
+  kL4,           // kI8 whose weights are kept as levels of 4 bits (tensor/levels.h) and become s8 as they are multiplied
 };
-constexpr int kFormats = 6;
+constexpr int kFormats = 7;
 // Whether activations are codes of 8 bits with a scale and a minimum a row.
-constexpr bool takes_codes(Format format) { return format == Format::kI8 || format == Format::kI4; }
+constexpr bool takes_codes(Format format) { return format == Format::kI8 || format == Format::kI4 || format == Format::kL4; }
 // Whether activations are anything but floats.
 constexpr bool is_narrow(Format format) { return format == Format::kBF16 || takes_codes(format); }
 
 // Weights lie in panels of `panel_columns` columns: [panel][k / k_step][column in panel][k_step], zero beyond the last column
-// and beyond k. A panel holds k up to the next multiple of `k_block`. kI4 keeps the first and the second half of each k_step in
-// the lower and the upper four bits of k_step / 2 bytes.
+// and beyond k. A panel holds k up to the next multiple of `k_block`. kI4 and kL4 keep the first and the second half of each
+// k_step in the lower and the upper four bits of k_step / 2 bytes.
 struct PanelLayout {
   int panel_columns = 0;
   int k_step = 0;         // consecutive k that lie together, because one instruction multiplies them
   int element_bytes = 0;  // of a packed weight, or of a byte of them
   // Of an element of A. kI8 takes codes of one byte, or of two where no instruction multiplies bytes.
   int activation_bytes = 0;
-  // kI8 and kI4: the codes are first_code .. first_code + 255, signed if it is below zero.
+  // Of codes: they are first_code .. first_code + 255, signed if it is below zero. kL4 takes the codes of kI8.
   int first_code = 0;
   int k_block = 1;              // 1, or a multiple of k_step
-  int weights_per_element = 1;  // 2 for kI4
+  int weights_per_element = 1;  // 2 for kI4 and kL4
 };
 
 // Groups of 4-bit weights are a multiple of this many k, so that a group ends where a step of every table does.
@@ -62,16 +63,18 @@ struct GemmArgs {
   void* c = nullptr;                // [rows, columns]
   int64_t c_stride = 0;             // elements
   bool c_is_bf16 = false;           // else float
-  // kI8 and kI4. The activation is a_scale[row] * code + a_min[row]. The weight is b_scale[column] * w for kI8; for kI4 it is
+  // Codes. The activation is a_scale[row] * code + a_min[row]. The weight is b_scale[column] * w for kI8 and kL4, where kL4 has
+  // w = level_weight(code, b_factor of its column and group); for kI4 it is
   // b_group_scale * (code - zero) of its column and group, or, where all zeros are 8, b_group_scale * w with w = code - 8 in
   // two's complement.
   const float* a_scale = nullptr;  // [rows]
   const float* a_min = nullptr;    // [rows]
   const float* b_scale = nullptr;  // [columns, padded]
   const float* b_sum = nullptr;    // [columns, padded]: the sum of the weights over k, so that a_min costs one multiply-add
-  int group = 0;                   // kI4: k of a group, a multiple of kGroupStep; the last group may be shorter
+  int group = 0;                   // kI4 and kL4: k of a group, a multiple of kGroupStep; the last group may be shorter
   const uint16_t* b_group_scale = nullptr;  // kI4: fp16 [panels, groups, panel_columns]
   const uint8_t* b_zero = nullptr;          // kI4: 0..15 [panels, groups, panel_columns], or null where all zeros are 8
+  const int8_t* b_factor = nullptr;         // kL4: -8..7 [panels, groups, panel_columns]
 };
 
 // No end to what a query sees on this side.
@@ -190,7 +193,7 @@ struct Kernels {
   void (*rotate)(const RotateArgs&) noexcept = nullptr;
   void (*gate)(const GateArgs&) noexcept = nullptr;
   void (*to_bf16)(const ConvertArgs&) noexcept = nullptr;
-  void (*to_codes)(const ConvertArgs&) noexcept = nullptr;                              // for kI8
+  void (*to_codes)(const ConvertArgs&) noexcept = nullptr;                              // for kI8 and kL4
   void (*to_codes_i4)(const ConvertArgs&) noexcept = nullptr;                           // for kI4
   void (*activate)(Activation activation, float* x, int64_t count) noexcept = nullptr;  // in place
 

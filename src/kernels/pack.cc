@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tensor/half.h"
+#include "tensor/levels.h"
 
 namespace inlay {
 namespace {
@@ -109,6 +110,25 @@ float pack_column_i4(const PanelLayout& layout, const PackedShape& shape, int co
     sum += static_cast<double>(fp16_to_float(row.scales[g])) * static_cast<double>(total);
   }
   return static_cast<float>(sum);
+}
+
+float pack_column_l4(const PanelLayout& layout, const PackedShape& shape, int column, const ColumnLevels& row, void* panels,
+                     int8_t* factors) {
+  const int panel = column / layout.panel_columns;
+  const int in_panel = column % layout.panel_columns;
+  const int half = layout.k_step / 2;
+  uint8_t* bytes = static_cast<uint8_t*>(panels) + static_cast<int64_t>(panel) * shape.padded_k / 2 * layout.panel_columns +
+                   static_cast<int64_t>(in_panel) * half;
+  int8_t* const first = factors + static_cast<int64_t>(panel) * shape.groups * layout.panel_columns + in_panel;
+  for (int g = 0; g < shape.groups; ++g) first[static_cast<int64_t>(g) * layout.panel_columns] = row.factors[g];
+  int64_t total = 0;
+  for (int k = 0; k < shape.padded_k; ++k) {
+    const int code = k < shape.k ? row.codes[k] : kZeroLevel;
+    total += level_weight(code, row.factors[k / shape.group]);
+    uint8_t& byte = bytes[static_cast<int64_t>(k / layout.k_step) * layout.panel_columns * half + k % half];
+    byte = static_cast<uint8_t>(byte | code << (k % layout.k_step < half ? 0 : 4));
+  }
+  return row.scale * static_cast<float>(total);
 }
 
 }  // namespace inlay

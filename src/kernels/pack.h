@@ -16,13 +16,13 @@ struct PackedShape {
   int panels = 0;
   int padded_columns = 0;  // panels * panel_columns: the length of bias, b_scale and b_sum, and the least stride of c
   size_t bytes = 0;        // of all panels
-  // kI4 only.
+  // kI4 and kL4 only.
   int group = 0;
   int groups = 0;  // of a column
   bool has_zeros = false;
 };
 PackedShape packed_shape(const PanelLayout& layout, int columns, int k);
-// Of kI4: `group` is a multiple of kGroupStep; with `has_zeros` each group has a zero of its own.
+// Of kI4 and kL4: `group` is a multiple of kGroupStep; with `has_zeros` each group of kI4 has a zero of its own.
 PackedShape grouped_shape(const PanelLayout& layout, int columns, int k, int group, bool has_zeros);
 
 // Packs output feature `column`, whose weights over k are `row`, into `panels`. Floats, in the format's element type.
@@ -59,5 +59,14 @@ struct GroupPanels {
 // Gives the sum of the weights, for b_sum.
 float pack_column_i4(const PanelLayout& layout, const PackedShape& shape, int column, const ColumnGroups& row,
                      const GroupPanels& out);
+
+// A column of kL4: codes of 0..15 [k], and a factor for each group. Gives scale * sum of the weights, for b_sum.
+struct ColumnLevels {
+  const uint8_t* codes = nullptr;
+  const int8_t* factors = nullptr;
+  float scale = 0;
+};
+float pack_column_l4(const PanelLayout& layout, const PackedShape& shape, int column, const ColumnLevels& row, void* panels,
+                     int8_t* factors);
 
 }  // namespace inlay

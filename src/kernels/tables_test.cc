@@ -43,7 +43,8 @@ EACH_TABLE(Tables);
 
 TEST_P(Tables, HasEveryKernelThatAModelNeeds) {
   const Kernels& t = table();
-  for (const Format format : {Format::kF32, Format::kI8, Format::kHalfWeights, Format::kBF16Weights, Format::kI4}) {
+  for (const Format format :
+       {Format::kF32, Format::kI8, Format::kHalfWeights, Format::kBF16Weights, Format::kI4, Format::kL4}) {
     EXPECT_TRUE(t.has(format)) << static_cast<int>(format);
   }
   for (const Format format : kAllFormats) {

@@ -23,6 +23,11 @@ bool have_one_group(const std::vector<LinearRows>& parts) {
   });
 }
 
+bool can_be_levels(const std::vector<LinearRows>& parts) {
+  return all_are(parts, CodedMatrix::Kind::kLevels) && have_one_group(parts) &&
+         parts.front().weights->coded->group() % kGroupStep == 0;
+}
+
 bool can_be_groups(const std::vector<LinearRows>& parts) {
   return all_are(parts, CodedMatrix::Kind::kGroups) && have_one_group(parts) &&
          parts.front().weights->coded->group() % kGroupStep == 0;
@@ -38,7 +43,7 @@ void add_zeros(GroupedRow& row) {
 Format format_for(const LoadPlan& plan, const std::vector<LinearRows>& parts) {
   const Format format = plan.compute.format;
   if (!plan.keeps_floats || !takes_codes(format)) return format;
-  if (all_are(parts, CodedMatrix::Kind::kBytes) || can_be_groups(parts)) return format;
+  if (all_are(parts, CodedMatrix::Kind::kBytes) || can_be_levels(parts) || can_be_groups(parts)) return format;
   // 16 bits hold what was left in 16 bits, and more than 4-bit codes in groups that no kernel takes.
   const DType dtype = parts.front().weights->dtype;
   const bool is_coded = parts.front().weights->coded != nullptr;
@@ -50,7 +55,9 @@ Format format_of_recipe(const LoadPlan& plan, const std::vector<const TensorView
   if (!plan.keeps_floats || !takes_codes(plan.compute.format)) return plan.compute.format;
   const auto is_coded = [](const TensorView* tensor) { return tensor != nullptr && tensor->coded != nullptr; };
   const bool all_coded = !tensors.empty() && std::all_of(tensors.begin(), tensors.end(), is_coded);
-  return all_coded ? plan.compute.format : Format::kF32;
+  if (!all_coded) return Format::kF32;
+  // What is added to codes of 4 bits would be lost in rounding the sum to 4 bits again.
+  return plan.compute.format == Format::kI4 ? Format::kHalfWeights : Format::kI8;
 }
 
 LinearSource linear_source(const std::vector<LinearRows>& parts, int k, Format format) {
@@ -59,10 +66,18 @@ LinearSource linear_source(const std::vector<LinearRows>& parts, int k, Format f
     const LinearRows& part = part_of(parts, column);
     return to_float(*part.weights, int64_t{column - part.begin} * k, out);
   };
-  if (format == Format::kI8 && all_are(parts, CodedMatrix::Kind::kBytes)) {
+  if (format == Format::kI8 && (all_are(parts, CodedMatrix::Kind::kBytes) || all_are(parts, CodedMatrix::Kind::kLevels))) {
     source.codes = [parts](int column, std::span<int8_t> out) -> Result<float> {
       const LinearRows& part = part_of(parts, column);
       return part.weights->coded->read_codes(column - part.begin, out);
+    };
+  }
+  if (format == Format::kL4 && can_be_levels(parts)) {
+    source.group = parts.front().weights->coded->group();
+    source.levels = [parts](int column, LevelRow& out) -> Result<> {
+      const LinearRows& part = part_of(parts, column);
+      part.weights->coded->read_levels(column - part.begin, out);
+      return {};
     };
   }
   if (format == Format::kI4 && can_be_groups(parts)) {

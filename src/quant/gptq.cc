@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "quant/group_codes.h"
 #include "quant/inverse_factor.h"
-#include "tensor/half.h"
 
 namespace inlay {
 namespace {
@@ -59,21 +59,21 @@ Result<Gptq> Gptq::make(std::span<const float> hessian, int k, const GptqOptions
 // Some rows of weights, in the order in which inputs are rounded.
 class Gptq::Tile {
  public:
-  Tile(const Gptq& gptq, std::span<const float> weights, std::span<GroupedRow> out)
+  Tile(const Gptq& gptq, std::span<const float> weights, std::span<LevelRow> out)
       : gptq_(gptq), n_(static_cast<size_t>(gptq.k_)), rows_(out.size()), out_(out), w_(rows_ * n_), errors_(rows_ * kBlock) {
     for (size_t r = 0; r < rows_; ++r) {
       for (size_t i = 0; i < n_; ++i) w_[r * n_ + i] = gptq.is_dead_[i] ? 0 : weights[r * n_ + gptq.order_[i]];
-      out_[r].codes.assign(n_, kMiddleCode);
-      out_[r].scales.assign(static_cast<size_t>(group_count(gptq.k_, gptq.options_.group)), 0);
-      out_[r].zeros.clear();
+      out_[r].codes.assign(n_, kZeroLevel);
+      out_[r].factors.assign(static_cast<size_t>(group_count(gptq.k_, gptq.options_.group)), 0);
     }
   }
 
   Result<> round(std::span<const float> weights) {
-    if (gptq_.options_.act_order) TRY_VOID(choose_all_scales(weights));
+    for (size_t r = 0; r < rows_; ++r) out_[r].scale = TRY(level_scale(weights.subspan(r * n_, n_)));
+    if (gptq_.options_.act_order) choose_all_factors(weights);
     for (size_t begin = 0; begin < n_; begin += kBlock) {
       const size_t end = std::min(begin + kBlock, n_);
-      for (size_t i = begin; i < end; ++i) TRY_VOID(round_input(i, begin, end));
+      for (size_t i = begin; i < end; ++i) round_input(i, begin, end);
       pass_errors_on(begin, end);
     }
     return {};
@@ -83,43 +83,41 @@ class Gptq::Tile {
   int group() const { return gptq_.options_.group; }
 
   // Of the weights as they came.
-  Result<> choose_all_scales(std::span<const float> weights) {
+  void choose_all_factors(std::span<const float> weights) {
     for (size_t r = 0; r < rows_; ++r) {
-      for (size_t g = 0; g < out_[r].scales.size(); ++g) {
+      for (size_t g = 0; g < out_[r].factors.size(); ++g) {
         const size_t first = g * static_cast<size_t>(group());
         const size_t count = std::min(static_cast<size_t>(group()), n_ - first);
-        out_[r].scales[g] = TRY(group_scale(weights.subspan(r * n_ + first, count)));
+        out_[r].factors[g] = static_cast<int8_t>(best_factor(weights.subspan(r * n_ + first, count), out_[r].scale));
       }
     }
-    return {};
   }
 
   // Of the group that begins at input i, as the errors before it have left it.
-  Result<> choose_scale(size_t r, size_t i) {
+  void choose_factor(size_t r, size_t i) {
     std::vector<float> members;
     for (size_t j = i; j < std::min(i + static_cast<size_t>(group()), n_); ++j)
       members.push_back(static_cast<float>(w_[r * n_ + j]));
-    out_[r].scales[i / static_cast<size_t>(group())] = TRY(group_scale(members));
-    return {};
+    out_[r].factors[i / static_cast<size_t>(group())] = static_cast<int8_t>(best_factor(members, out_[r].scale));
   }
 
-  Result<> round_input(size_t i, size_t begin, size_t end) {
+  void round_input(size_t i, size_t begin, size_t end) {
     const double* factor = gptq_.factor_.data() + i * n_;
     const size_t input = static_cast<size_t>(gptq_.order_[i]);
     for (size_t r = 0; r < rows_; ++r) {
-      if (!gptq_.options_.act_order && i % static_cast<size_t>(group()) == 0) TRY_VOID(choose_scale(r, i));
+      if (!gptq_.options_.act_order && i % static_cast<size_t>(group()) == 0) choose_factor(r, i);
       double* w = w_.data() + r * n_;
-      const float scale = fp16_to_float(out_[r].scales[input / static_cast<size_t>(group())]);
-      const uint8_t code = group_code(static_cast<float>(w[i]), scale);
+      const float scale = out_[r].scale;
+      const int factor_of_group = out_[r].factors[input / static_cast<size_t>(group())];
+      const uint8_t code = level_code(static_cast<float>(w[i]), scale, factor_of_group);
       out_[r].codes[input] = code;
-      const double error = (w[i] - static_cast<double>(scale) * (code - kMiddleCode)) / factor[i];
+      const double error = (w[i] - static_cast<double>(scale) * level_weight(code, factor_of_group)) / factor[i];
       errors_[r * kBlock + (i - begin)] = error;
       for (size_t j = i + 1; j < reach(i, end); ++j) w[j] -= error * factor[j];
     }
-    return {};
   }
 
-  // A group whose scale is chosen inside a block must have felt every error before it, so the errors of a block reach to the
+  // A group whose factor is chosen inside a block must have felt every error before it, so the errors of a block reach to the
   // end of the last group that begins in it.
   size_t reach(size_t, size_t end) const {
     if (gptq_.options_.act_order) return end;
@@ -142,12 +140,12 @@ class Gptq::Tile {
   const Gptq& gptq_;
   size_t n_;
   size_t rows_;
-  std::span<GroupedRow> out_;
+  std::span<LevelRow> out_;
   std::vector<double> w_;       // [rows, k]
   std::vector<double> errors_;  // [rows, kBlock]
 };
 
-Result<> Gptq::round(std::span<const float> weights, std::span<GroupedRow> out) const {
+Result<> Gptq::round(std::span<const float> weights, std::span<LevelRow> out) const {
   const size_t k = static_cast<size_t>(k_);
   for (size_t row = 0; row < out.size(); row += kTileRows) {
     const size_t count = std::min<size_t>(kTileRows, out.size() - row);

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "quant/group_codes.h"
+#include "quant/level_codes.h"
 
 namespace inlay {
 
 struct GptqOptions {
   int group = 32;
   // Inputs in the order of their size in the calibration texts, largest first. Groups stay groups of consecutive inputs, with
-  // scales from the weights before any is changed, so that nothing has to be reordered when the layer runs.
+  // factors from the weights before any is changed, so that nothing has to be reordered when the layer runs.
   bool act_order = false;
   double damping = 0.01;  // share of the mean diagonal that is added to the diagonal
 };
@@ -26,8 +26,8 @@ class Gptq {
   // finite. Memory: twice k^2 doubles while it is made, half as much afterwards.
   static Result<Gptq> make(std::span<const float> hessian, int k, const GptqOptions& options);
 
-  // Rounds rows of weights [rows, k]; `out` has a GroupedRow for each. kUnsupported if a weight has no code.
-  Result<> round(std::span<const float> weights, std::span<GroupedRow> out) const;
+  // Rounds rows of weights [rows, k]; `out` has a LevelRow for each. kUnsupported if a weight has no code.
+  Result<> round(std::span<const float> weights, std::span<LevelRow> out) const;
 
  private:
   class Tile;

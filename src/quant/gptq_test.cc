@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/json.h"
+#include "quant/group_codes.h"
 #include "quant/inverse_factor.h"
 
 namespace inlay {
@@ -17,7 +18,8 @@ struct Layer {
   int k = 0;
   GptqOptions options;
   std::vector<float> weights, hessian;
-  std::vector<int> codes, scales;
+  std::vector<int> codes, factors;
+  std::vector<float> scales;
 };
 
 template <class Number>
@@ -53,16 +55,17 @@ std::vector<Layer> golden_layers() {
     layer.weights = numbers<float>(json, "weights");
     layer.hessian = hessian_of(numbers<double>(json, "inputs"), layer.k);
     layer.codes = numbers<int>(json, "codes");
-    layer.scales = numbers<int>(json, "scales");
+    layer.factors = numbers<int>(json, "factors");
+    layer.scales = numbers<float>(json, "scales");
     layers.push_back(std::move(layer));
   }
   return layers;
 }
 
-std::vector<GroupedRow> rounded(const Layer& layer) {
+std::vector<LevelRow> rounded(const Layer& layer) {
   const Result<Gptq> gptq = Gptq::make(layer.hessian, layer.k, layer.options);
   EXPECT_TRUE(gptq.has_value());
-  std::vector<GroupedRow> rows(static_cast<size_t>(layer.rows));
+  std::vector<LevelRow> rows(static_cast<size_t>(layer.rows));
   const Result<> done = gptq->round(layer.weights, rows);
   EXPECT_TRUE(done.has_value());
   return rows;
@@ -74,21 +77,23 @@ TEST(Gptq, EqualsTheAlgorithmInNumPy) {
   for (const Layer& layer : layers) {
     SCOPED_TRACE(fmt::format("{} x {}, groups of {}{}", layer.rows, layer.k, layer.options.group,
                              layer.options.act_order ? ", act-order" : ""));
-    const std::vector<GroupedRow> rows = rounded(layer);
+    const std::vector<LevelRow> rows = rounded(layer);
     for (int row = 0; row < layer.rows; ++row) {
       for (int k = 0; k < layer.k; ++k) {
         ASSERT_EQ(rows[row].codes[k], layer.codes[static_cast<size_t>(row) * layer.k + k]) << "row " << row << ", input " << k;
       }
       const int groups = group_count(layer.k, layer.options.group);
       for (int g = 0; g < groups; ++g) {
-        ASSERT_EQ(rows[row].scales[g], layer.scales[static_cast<size_t>(row) * groups + g]) << "row " << row << ", group " << g;
+        ASSERT_EQ(rows[row].factors[g], layer.factors[static_cast<size_t>(row) * groups + g])
+            << "row " << row << ", group " << g;
       }
+      ASSERT_FLOAT_EQ(rows[row].scale, layer.scales[row]);
     }
   }
 }
 
 // (w - q) H (w - q)^T over all rows: the squared error of the layer's outputs on the calibration inputs.
-double output_error(const Layer& layer, const std::vector<GroupedRow>& rows) {
+double output_error(const Layer& layer, const std::vector<LevelRow>& rows) {
   double sum = 0;
   for (int row = 0; row < layer.rows; ++row) {
     std::vector<float> values(static_cast<size_t>(layer.k));
@@ -104,10 +109,10 @@ double output_error(const Layer& layer, const std::vector<GroupedRow>& rows) {
 
 TEST(Gptq, IsCloserThanRoundingToNearest) {
   for (const Layer& layer : golden_layers()) {
-    std::vector<GroupedRow> nearest(static_cast<size_t>(layer.rows));
+    std::vector<LevelRow> nearest(static_cast<size_t>(layer.rows));
     for (int row = 0; row < layer.rows; ++row) {
       const std::span<const float> weights(layer.weights.data() + static_cast<size_t>(row) * layer.k, layer.k);
-      ASSERT_TRUE(round_to_groups(weights, layer.options.group, nearest[row]).has_value());
+      ASSERT_TRUE(round_to_levels(weights, layer.options.group, nearest[row]).has_value());
     }
     EXPECT_LT(output_error(layer, rounded(layer)), 0.8 * output_error(layer, nearest));
   }
@@ -124,12 +129,13 @@ TEST(Gptq, OfIndependentInputsIsRoundingToNearest) {
   layer.hessian.assign(64 * 64, 0.0F);
   for (int i = 0; i < 64; ++i) layer.hessian[i * 64 + i] = 1.0F + static_cast<float>(i);
   for (int i = 0; i < 3 * 64; ++i) layer.weights.push_back(normal(random));
-  const std::vector<GroupedRow> rows = rounded(layer);
+  const std::vector<LevelRow> rows = rounded(layer);
   for (int row = 0; row < 3; ++row) {
-    GroupedRow nearest;
-    ASSERT_TRUE(round_to_groups(std::span(layer.weights).subspan(row * 64, 64), 32, nearest).has_value());
+    LevelRow nearest;
+    ASSERT_TRUE(round_to_levels(std::span(layer.weights).subspan(row * 64, 64), 32, nearest).has_value());
     EXPECT_EQ(rows[row].codes, nearest.codes);
-    EXPECT_EQ(rows[row].scales, nearest.scales);
+    EXPECT_EQ(rows[row].factors, nearest.factors);
+    EXPECT_EQ(rows[row].scale, nearest.scale);
   }
 }
 

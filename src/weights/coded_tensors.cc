@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "quant/group_codes.h"
-#include "tensor/half.h"
+#include "quant/level_codes.h"
 #include "weights/coded_words.h"
 
 namespace inlay {
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMaxDimension = 1 << 30;
 constexpr std::string_view kCodes = "_q";
 constexpr std::string_view kScale = "_scale";
-constexpr std::string_view kZero = "_zero";
+constexpr std::string_view kFactor = "_factor";
 
 float float_at(const TensorView& view, int64_t index) {
   float value;
@@ -46,42 +46,43 @@ class Bytes final : public CodedMatrix {
   TensorView codes_, scale_;
 };
 
-// NAME_q U8 [rows, (columns + 1) / 2], the earlier column in the lower four bits; NAME_scale F16 [rows, groups]; NAME_zero U8
-// [rows, groups] unless all zeros are 8.
-class Groups final : public CodedMatrix {
+// NAME_q U8 [rows, columns / 2], the earlier column in the lower four bits; NAME_factor U8 [rows, (groups + 1) / 2], the
+// earlier group in the lower four bits, in two's complement; NAME_scale F32 [rows].
+class Levels final : public CodedMatrix {
  public:
-  Groups(const TensorView& codes, const TensorView& scale, const TensorView* zero, int64_t columns, int group)
-      : codes_(codes), scale_(scale) {
-    kind_ = Kind::kGroups;
-    columns_ = columns;
+  Levels(const TensorView& codes, const TensorView& factors, const TensorView& scale, int group)
+      : codes_(codes), factors_(factors), scale_(scale) {
+    kind_ = Kind::kLevels;
+    columns_ = codes.shape[1] * 2;
     group_ = group;
-    has_zeros_ = zero != nullptr;
-    if (has_zeros_) zero_ = *zero;
-    stored_bytes_ = codes.bytes.size() + scale.bytes.size() + zero_.bytes.size();
+    stored_bytes_ = codes.bytes.size() + factors.bytes.size() + scale.bytes.size();
   }
 
   void read(int64_t row, std::span<float> out) const override {
-    GroupedRow groups;
-    read_groups(row, groups);
-    weights_of(groups, group_, out);
+    LevelRow levels;
+    read_levels(row, levels);
+    weights_of(levels, group_, out);
   }
-  void read_groups(int64_t row, GroupedRow& out) const override {
-    const int64_t row_bytes = (columns_ + 1) / 2;
-    const size_t groups = static_cast<size_t>(group_count(static_cast<int>(columns_), group_));
+  float read_codes(int64_t row, std::span<int8_t> out) const override {
+    LevelRow levels;
+    read_levels(row, levels);
+    bytes_of(levels, group_, out);
+    return levels.scale;
+  }
+  void read_levels(int64_t row, LevelRow& out) const override {
     out.codes.resize(static_cast<size_t>(columns_));
-    out.scales.resize(groups);
-    out.zeros.resize(has_zeros_ ? groups : 0);
-    for (int64_t i = 0; i < columns_; ++i) {
-      out.codes[i] = static_cast<uint8_t>(byte_at(codes_, row * row_bytes + i / 2) >> 4 * (i % 2) & 15);
-    }
-    std::memcpy(out.scales.data(), scale_.bytes.data() + static_cast<size_t>(row) * groups * 2, groups * 2);
-    for (size_t g = 0; g < out.zeros.size(); ++g) {
-      out.zeros[g] = static_cast<uint8_t>(byte_at(zero_, row * static_cast<int64_t>(groups) + static_cast<int64_t>(g)) & 15);
-    }
+    out.factors.resize(static_cast<size_t>(group_count(static_cast<int>(columns_), group_)));
+    for (size_t i = 0; i < out.codes.size(); ++i) out.codes[i] = static_cast<uint8_t>(four_bits(codes_, row, i));
+    for (size_t g = 0; g < out.factors.size(); ++g) out.factors[g] = static_cast<int8_t>((four_bits(factors_, row, g) ^ 8) - 8);
+    out.scale = float_at(scale_, row);
   }
 
  private:
-  TensorView codes_, scale_, zero_;
+  static int four_bits(const TensorView& view, int64_t row, size_t index) {
+    return byte_at(view, row * view.shape[1] + static_cast<int64_t>(index / 2)) >> 4 * (index % 2) & 15;
+  }
+
+  TensorView codes_, factors_, scale_;
 };
 
 class Finder {
@@ -97,7 +98,7 @@ class Finder {
     if (found.view.dtype == DType::kI8) {
       TRY_VOID(make_bytes(name, found));
     } else {
-      TRY_VOID(make_groups(name, found));
+      TRY_VOID(make_levels(name, found));
     }
     found.view.coded = found.matrix.get();
     return found;
@@ -126,20 +127,19 @@ class Finder {
   }
 
   // Two columns a byte, so an even number of them: what has an odd number is never written in four bits.
-  Result<> make_groups(const std::string& name, CodedTensor& found) const {
+  Result<> make_levels(const std::string& name, CodedTensor& found) const {
     const TensorView* scale = TRY(part(name, kScale, found));
-    const std::string zero_name = name + std::string(kZero);
-    const TensorView* zero = find_(zero_name);
-    if (zero != nullptr) found.parts.push_back(zero_name);
+    const TensorView* factors = TRY(part(name, kFactor, found));
     const int64_t rows = found.view.shape[0];
     const int64_t columns = found.view.shape[1] * 2;
     if (found.view.dtype != DType::kU8 || columns > kMaxDimension) return wrong(name, kCodes, found.view, "U8");
     const int group = config_.group_size > 0 ? config_.group_size : static_cast<int>(std::max<int64_t>(columns, 1));
-    const std::vector<int64_t> shape = {rows, group_count(static_cast<int>(columns), group)};
-    if (scale->dtype != DType::kF16 || scale->shape != shape) return wrong(name, kScale, *scale, "F16 " + shape_text(shape));
-    if (zero != nullptr && (zero->dtype != DType::kU8 || zero->shape != shape))
-      return wrong(name, kZero, *zero, "U8 " + shape_text(shape));
-    found.matrix = std::make_unique<Groups>(found.view, *scale, zero, columns, group);
+    const std::vector<int64_t> shape = {rows, (group_count(static_cast<int>(columns), group) + 1) / 2};
+    if (factors->dtype != DType::kU8 || factors->shape != shape)
+      return wrong(name, kFactor, *factors, "U8 " + shape_text(shape));
+    if (scale->dtype != DType::kF32 || scale->shape != std::vector<int64_t>{rows})
+      return wrong(name, kScale, *scale, fmt::format("F32 [{}]", rows));
+    found.matrix = std::make_unique<Levels>(found.view, *factors, *scale, group);
     found.view.shape[1] = columns;
     return {};
   }

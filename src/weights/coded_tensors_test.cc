@@ -4,7 +4,6 @@
 
 #include "base/test_folder.h"
 #include "tensor/coded_matrix.h"
-#include "tensor/half.h"
 #include "weights/test_safetensors.h"
 #include "weights/weight_store.h"
 
@@ -57,45 +56,41 @@ TEST(CodedTensors, BytesWithAScaleARow) {
   EXPECT_EQ(view.coded->stored_bytes(), 14U);
 }
 
-// One row of ten columns: groups of eight and two.
-SafetensorsBuilder groups() {
+// One row of ten columns: groups of eight and two, under the factors -8 and 4.
+SafetensorsBuilder levels() {
   return SafetensorsBuilder()
-      .add("a.weight_q", "U8", {1, 5}, raw<uint8_t>({0x10, 0x32, 0x54, 0x76, 0xf9}))
-      .add("a.weight_scale", "F16", {1, 2}, raw<uint16_t>({float_to_fp16(0.5F), float_to_fp16(2.0F)}));
+      .add("a.weight_q", "U8", {1, 5}, raw<uint8_t>({0x10, 0x32, 0x54, 0x76, 0xf8}))
+      .add("a.weight_factor", "U8", {1, 1}, raw<uint8_t>({0x48}))
+      .add("a.weight_scale", "F32", {1}, raw<float>({0.5F}));
 }
 
 TEST(CodedTensors, FourBitsInGroups) {
   const TestFolder folder;
   folder.write("config.json", kInt4);
-  folder.write("model.safetensors", groups().file());
+  folder.write("model.safetensors", levels().file());
   const WeightStore store = open(folder);
+  EXPECT_THAT(store.names(), ElementsAre("a.weight"));
   const TensorView& view = *store.find("a.weight");
   EXPECT_EQ(view.shape, (std::vector<int64_t>{1, 10}));
-  EXPECT_THAT(floats(view, 0, 10), ElementsAre(-4, -3.5F, -3, -2.5F, -2, -1.5F, -1, -0.5F, 2, 14));
-  EXPECT_FALSE(view.coded->has_zeros());
+  EXPECT_THAT(floats(view, 0, 10), ElementsAre(63.5F, 52, 41.5F, 32.5F, 24.5F, 17.5F, 11, 5, 0, 28.5F));
+  EXPECT_EQ(view.coded->kind(), CodedMatrix::Kind::kLevels);
   EXPECT_EQ(view.coded->group(), 8);
-  GroupedRow row;
-  view.coded->read_groups(0, row);
-  EXPECT_THAT(row.codes, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 9, 15));
-  EXPECT_TRUE(row.zeros.empty());
-}
-
-TEST(CodedTensors, ZerosMoveTheMiddle) {
-  const TestFolder folder;
-  folder.write("config.json", kInt4);
-  folder.write("model.safetensors", groups().add("a.weight_zero", "U8", {1, 2}, raw<uint8_t>({0, 15})).file());
-  const WeightStore store = open(folder);
-  const TensorView& view = *store.find("a.weight");
-  EXPECT_THAT(store.names(), ElementsAre("a.weight"));
-  EXPECT_THAT(floats(view, 0, 10), ElementsAre(0, 0.5F, 1, 1.5F, 2, 2.5F, 3, 3.5F, -12, 0));
-  EXPECT_TRUE(view.coded->has_zeros());
+  EXPECT_EQ(view.coded->stored_bytes(), 10U);
+  LevelRow row;
+  view.coded->read_levels(0, row);
+  EXPECT_THAT(row.codes, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 15));
+  EXPECT_THAT(row.factors, ElementsAre(-8, 4));
+  EXPECT_EQ(row.scale, 0.5F);
+  std::vector<int8_t> bytes(10);
+  EXPECT_EQ(view.coded->read_codes(0, bytes), 0.5F);
+  EXPECT_THAT(bytes, ElementsAre(127, 104, 83, 65, 49, 35, 22, 10, 0, 57));
 }
 
 TEST(CodedTensors, NamesLikeOursMeanNothingInOtherFolders) {
   const TestFolder folder;
   folder.write("config.json", "{}");
-  folder.write("model.safetensors", groups().file());
-  EXPECT_THAT(open(folder).names(), ElementsAre("a.weight_q", "a.weight_scale"));
+  folder.write("model.safetensors", levels().file());
+  EXPECT_THAT(open(folder).names(), ElementsAre("a.weight_factor", "a.weight_q", "a.weight_scale"));
 }
 
 TEST(CodedTensors, PartsThatContradictEachOtherAreCorrupt) {
@@ -114,10 +109,16 @@ TEST(CodedTensors, PartsThatContradictEachOtherAreCorrupt) {
       error_of(kInt8,
                SafetensorsBuilder().add("a.weight_q", "I8", {2, 2}, codes).add("a.weight_scale", "F32", {1}, raw<float>({1}))),
       HasSubstr("wanted F32 [2]"));
+  const SafetensorsBuilder four_bits =
+      SafetensorsBuilder().add("a.weight_q", "U8", {2, 2}, codes).add("a.weight_scale", "F32", {2}, raw<float>({1, 1}));
+  EXPECT_THAT(error_of(kInt4, four_bits), HasSubstr("'a.weight_factor' is missing"));
+  EXPECT_THAT(error_of(kInt4, SafetensorsBuilder(four_bits).add("a.weight_factor", "U8", {2, 2}, codes)),
+              HasSubstr("wanted U8 [2, 1]"));
   EXPECT_THAT(error_of(kInt4, SafetensorsBuilder()
                                   .add("a.weight_q", "U8", {2, 2}, codes)
-                                  .add("a.weight_scale", "F16", {2, 2}, raw<uint16_t>({1, 1, 1, 1}))),
-              HasSubstr("wanted F16 [2, 1]"));
+                                  .add("a.weight_factor", "U8", {2, 1}, raw<uint8_t>({1, 1}))
+                                  .add("a.weight_scale", "F16", {2, 1}, raw<uint16_t>({1, 1}))),
+              HasSubstr("wanted F32 [2]"));
   EXPECT_THAT(error_of(kInt8, SafetensorsBuilder().add("a.weight_q", "I8", {4}, codes)), HasSubstr("two dimensions"));
 }
 

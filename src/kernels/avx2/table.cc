@@ -2,6 +2,8 @@
 
 #include "kernels/generic/float_table.inl.h"
 #include "kernels/generic/gemm_groups.inl.h"
+#include "kernels/generic/gemm_levels.inl.h"
+#include "kernels/generic/levels_256.inl.h"
 
 namespace inlay {
 namespace {
@@ -68,7 +70,7 @@ struct Nibbles {
 
 void fill_avx2(Kernels& table) {
   fill_float(table);
-  set_int8<WideInt, int16_t>(table);
+  set_int8_and_levels<WideInt, Levels256, int16_t>(table);
   set_int4<Nibbles, uint8_t>(table);
 }
 

@@ -2,6 +2,8 @@
 
 #include "kernels/generic/format.inl.h"
 #include "kernels/generic/gemm_groups.inl.h"
+#include "kernels/generic/gemm_levels.inl.h"
+#include "kernels/generic/levels_256.inl.h"
 
 namespace inlay {
 namespace {
@@ -44,7 +46,7 @@ struct Nibbles : Bytes {
 }  // namespace
 
 void fill_avx_vnni(Kernels& table) {
-  set_int8<Bytes, uint8_t>(table);
+  set_int8_and_levels<Bytes, Levels256, uint8_t>(table);
   set_int4<Nibbles, uint8_t>(table);
 }
 

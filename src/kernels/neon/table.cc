@@ -2,6 +2,8 @@
 
 #include "kernels/generic/float_table.inl.h"
 #include "kernels/generic/gemm_groups.inl.h"
+#include "kernels/generic/gemm_levels.inl.h"
+#include "kernels/neon/levels.h"
 
 namespace inlay {
 namespace {
@@ -48,7 +50,7 @@ struct Nibbles : WideInt {
 
 void fill_neon(Kernels& table) {
   fill_float(table);
-  set_int8<WideInt, int16_t>(table);
+  set_int8_and_levels<WideInt, LevelsNeon<4>, int16_t>(table);
   set_int4<Nibbles, int16_t>(table);
 }
 

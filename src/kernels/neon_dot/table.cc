@@ -2,6 +2,8 @@
 
 #include "kernels/generic/format.inl.h"
 #include "kernels/generic/gemm_groups.inl.h"
+#include "kernels/generic/gemm_levels.inl.h"
+#include "kernels/neon/levels.h"
 
 namespace inlay {
 namespace {
@@ -47,7 +49,7 @@ struct Nibbles : SignedBytes {
 }  // namespace
 
 void fill_neon_dot(Kernels& table) {
-  set_int8<SignedBytes, int8_t>(table);
+  set_int8_and_levels<SignedBytes, LevelsNeon<16>, int8_t>(table);
   set_int4<Nibbles, int8_t>(table);
 }
 

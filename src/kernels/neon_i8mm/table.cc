@@ -2,6 +2,8 @@
 
 #include "kernels/generic/format.inl.h"
 #include "kernels/generic/gemm_groups.inl.h"
+#include "kernels/generic/gemm_levels.inl.h"
+#include "kernels/neon/levels.h"
 
 namespace inlay {
 namespace {
@@ -47,7 +49,7 @@ struct Nibbles : Bytes {
 }  // namespace
 
 void fill_neon_i8mm(Kernels& table) {
-  set_int8<Bytes, uint8_t>(table);
+  set_int8_and_levels<Bytes, LevelsNeon<16>, uint8_t>(table);
   set_int4<Nibbles, uint8_t>(table);
 }
 

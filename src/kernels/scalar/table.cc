@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "kernels/levels.h"
 
 namespace inlay {
 namespace {
@@ -135,6 +136,26 @@ float dot_i4(const GemmArgs& g, int row, int panel, int c) {
 void gemm_i4(const GemmArgs& g) noexcept {
   each_element(g, 1, [&](int row, const void*, int c, int column) {
     return fmaf(g.a_scale[row], dot_i4(g, row, column / kColumns, c), fmaf(g.a_min[row], g.b_sum[column], g.bias[column]));
+  });
+}
+
+int32_t dot_l4(const GemmArgs& g, int row, int panel, int c) {
+  const uint8_t* a = reinterpret_cast<const uint8_t*>(left_at(g, row));
+  const uint8_t* b = static_cast<const uint8_t*>(g.b) + static_cast<int64_t>(panel) * (g.k / 2) * kColumns + c;
+  const int64_t first = static_cast<int64_t>(panel) * ((g.k + g.group - 1) / g.group) * kColumns + c;
+  int32_t sum = 0;
+  for (int k = 0; k < g.k; ++k) {
+    const int code = (b[k / 2 * kColumns] >> (k % 2 == 0 ? 0 : 4)) & 15;
+    sum += a[k] * level_weight(code, g.b_factor[first + static_cast<int64_t>(k / g.group) * kColumns]);
+  }
+  return sum;
+}
+
+// The float operations are those of the other tables, one for one.
+void gemm_l4(const GemmArgs& g) noexcept {
+  each_element(g, 1, [&](int row, const void*, int c, int column) {
+    const float sum = static_cast<float>(dot_l4(g, row, column / kColumns, c)) * g.b_scale[column];
+    return fmaf(g.a_scale[row], sum, fmaf(g.a_min[row], g.b_sum[column], g.bias[column]));
   });
 }
 
@@ -295,8 +316,12 @@ void fill_scalar(Kernels& table) {
   set(Format::kHalfWeights, gemm_float<dot_half_weights<fp16_value>, 2>, 2, 4);
   set(Format::kBF16Weights, gemm_float<dot_half_weights<bf16_value>, 2>, 2, 4);
   set(Format::kI4, gemm_i4, 1, 1);
-  table.layout[static_cast<int>(Format::kI4)].k_step = 2;
-  table.layout[static_cast<int>(Format::kI4)].weights_per_element = 2;
+  set(Format::kL4, gemm_l4, 1, 1);
+  constexpr Format kTwoInAByte[] = {Format::kI4, Format::kL4};
+  for (const Format format : kTwoInAByte) {
+    table.layout[static_cast<int>(format)].k_step = 2;
+    table.layout[static_cast<int>(format)].weights_per_element = 2;
+  }
   table.attention_f32 = attention<float, same>;
   table.attention_bf16 = attention<uint16_t, bf16_value>;
   table.attention_f32_bytes = attention_bytes;
