@@ -41,6 +41,17 @@ TEST(SchedulerSim, SharesALoneBatchAmongIdleLanes) {
   EXPECT_NEAR(report.classes[1].percentile(1), 0.01 / 2, 1e-9);
 }
 
+// As many lone queries as there are lanes: teams would run one after the other what lanes run at once.
+TEST(SchedulerSim, LetsTwoClientsHaveALaneEach) {
+  const auto next = [] { return std::vector<int>{20}; };
+  SimLoad load = {.requests = {}, .clients = {{.connections = 2, .next_lengths = next}}, .seconds = 10};
+  const SimMachine machine = {.lanes = 2, .cost = kCost, .team_efficiency = 0.4};
+  const SimReport shared = simulate(load, machine, {.lanes = 2});
+  EXPECT_NEAR(shared.classes[1].percentile(0.5), 3e-3, 1e-6);  // the cost of a batch of one
+  load.clients[0].connections = 1;
+  EXPECT_NEAR(simulate(load, machine, {.lanes = 2}).classes[1].percentile(0.5), 3e-3 / 1.4, 1e-6);
+}
+
 TEST(SchedulerSim, ShowsThatInterruptionsKeepQueriesFastBesideAnImport) {
   const SimLoad load = make_scenario("mixed", {.seconds = 60, .rate = 20}).value();
   const SimMachine machine = {.lanes = 2, .cost = {.a = 3e-4, .b = 2e-4, .c = 1e-7}};
