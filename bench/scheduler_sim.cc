@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -266,6 +267,11 @@ double SimReport::ClassReport::percentile(double share) const {
   if (latencies.empty()) return 0;
   const double rank = std::ceil(share * static_cast<double>(latencies.size()));
   return latencies[std::min(latencies.size(), static_cast<size_t>(std::max(rank, 1.0))) - 1];
+}
+
+double SimReport::ClassReport::mean() const {
+  return latencies.empty() ? 0
+                           : std::accumulate(latencies.begin(), latencies.end(), 0.0) / static_cast<double>(latencies.size());
 }
 
 SimReport simulate(const SimLoad& load, const SimMachine& machine, const BatchLimits& limits) {

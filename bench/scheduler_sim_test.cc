@@ -19,6 +19,7 @@ TEST(SchedulerSim, AddsUpTheCostOfLoneQueries) {
   const SimReport::ClassReport& standard = report.classes[1];
   ASSERT_EQ(standard.latencies.size(), 100U);
   EXPECT_NEAR(standard.percentile(0.5), 3e-3, 1e-9);
+  EXPECT_NEAR(standard.mean(), 3e-3, 1e-9);
   EXPECT_NEAR(standard.percentile(0.99), 3e-3, 1e-9);
   EXPECT_EQ(report.batches, 100);
 }

@@ -195,7 +195,7 @@ TEST(Batcher, GivesAnIdleLaneOneTextAtLeastHoweverLong) {
 
 // A list of one request spreads over idle lanes as single queries do, and what is deeper than that is not cut up.
 TEST(Batcher, SharesListsAmongIdleLanesUpToFullBatches) {
-  TestQueue queue({.max_batch_tokens = 100, .lanes = 2});
+  TestQueue queue({.max_batch_tokens = 100, .lanes = 2, .min_batch_tokens = 20});
   queue.add(0, kNormal, {10, 10, 10, 10});
   EXPECT_THAT(queue.take(0, 2), SizeIs(2));
   EXPECT_THAT(queue.take(0, 1), SizeIs(2));

@@ -8,9 +8,6 @@
 namespace inlay {
 namespace {
 
-// A batch of queries this large uses the kernels as well as any larger one: bench/scheduler_sim and the server's curve.
-constexpr int kInteractiveTokens = 128;
-
 constexpr double kMeanRate = 0.05;  // of a batch in the mean of late
 
 BatchLimits limits_for(const BatchRunner& runner, const SchedulerOptions& options) {

@@ -31,7 +31,7 @@ class TeamPolicy {
  private:
   // Below this share lanes would be idle for most of the time that a team saves. Two clients that ask again as soon as they are
   // answered come to 1, one client to 0.
-  static constexpr double kMostCrowding = 0.7;
+  static constexpr double kMostCrowding = 0.5;
   static constexpr double kRate = 0.1;  // some ten batches are remembered
 
   int most_tokens_;
