@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <queue>
+#include <utility>
+
+#include "engine/team_policy.h"
 
 namespace inlay {
 namespace {
@@ -32,6 +36,7 @@ struct SimLane {
   bool is_busy = false;
   bool is_interrupted = false;
   bool will_look = false;
+  std::optional<uint64_t> alone_since;  // arrivals so far, if `own` began alone
 };
 
 enum class EventKind : uint8_t { kArrival, kClient, kEnd, kLook, kUrgentEnd, kWake };
@@ -50,7 +55,7 @@ struct Later {
 class Simulation {
  public:
   Simulation(const SimLoad& load, const SimMachine& machine, const BatchLimits& limits)
-      : load_(load), machine_(machine), batcher_(limits), lanes_(machine.lanes) {}
+      : load_(load), machine_(machine), batcher_(limits), team_policy_(machine.team_tokens), lanes_(machine.lanes) {}
 
   SimReport run() {
     for (size_t i = 0; i < load_.requests.size(); ++i) push(load_.requests[i].at, EventKind::kArrival, static_cast<int>(i));
@@ -101,6 +106,7 @@ class Simulation {
     waiting->sent = now_;
     waiting->left = request.lengths.size();
     waiting->client = client;
+    ++arrivals_;
     batcher_.add(*waiting.release());
   }
 
@@ -108,12 +114,12 @@ class Simulation {
   void use_idle_lanes() {
     for (SimLane& lane : lanes_) {
       if (lane.is_busy) continue;
-      batcher_.take(point(now_), lane.own);
+      batcher_.take(point(now_), lane.own, idle_lanes());
       drop(lane.own);
       if (lane.own.empty()) break;
       begin(lane);
     }
-    const bool has_idle = std::any_of(lanes_.begin(), lanes_.end(), [](const SimLane& lane) { return !lane.is_busy; });
+    const bool has_idle = idle_lanes() > 0;
     const std::optional<Clock::time_point> due = batcher_.next_due();
     if (!has_idle || !due || (next_wake_ > now_ && next_wake_ <= seconds_of(*due))) return;
     next_wake_ = std::max(seconds_of(*due), now_ + 1e-6);
@@ -124,7 +130,10 @@ class Simulation {
     double time = cost(lane.own);
     lane.began = now_;
     occupy(lane, time);
-    if (lane.own.tokens > machine_.team_tokens || !batcher_.empty()) return;
+    lane.alone_since.reset();
+    if (idle_lanes() == 0 || !batcher_.empty() || !team_policy_.is_candidate(lane.own, time)) return;
+    lane.alone_since = arrivals_;
+    if (!team_policy_.wants_team()) return;
     std::vector<SimLane*> helpers;
     for (SimLane& other : lanes_) {
       if (!other.is_busy) helpers.push_back(&other);
@@ -145,6 +154,10 @@ class Simulation {
     push(lane.own_end, EventKind::kEnd, static_cast<int>(&lane - lanes_.data()), lane.stamp = order_ + 1);
   }
 
+  int idle_lanes() const {
+    return static_cast<int>(std::count_if(lanes_.begin(), lanes_.end(), [](const SimLane& lane) { return !lane.is_busy; }));
+  }
+
   double cost(const Batch& batch) {
     ++report_.batches;
     report_.batch_tokens += batch.tokens;
@@ -158,6 +171,7 @@ class Simulation {
   void end_own(SimLane& lane, uint64_t stamp) {
     if (stamp != lane.stamp) return;
     lane.is_busy = false;
+    if (lane.alone_since) team_policy_.note(arrivals_ != *std::exchange(lane.alone_since, std::nullopt));
     deliver(lane.own);
   }
 
@@ -165,7 +179,7 @@ class Simulation {
   void plan_looks() {
     const uint32_t waiting = batcher_.waiting_kinds();
     if (!machine_.interrupts || waiting == 0) return;
-    if (std::any_of(lanes_.begin(), lanes_.end(), [](const SimLane& lane) { return !lane.is_busy; })) return;
+    if (idle_lanes() > 0) return;
     for (SimLane& lane : lanes_) {
       const uint32_t more_urgent = Batcher::kind(lane.own.priority, lane.own.is_large) - 1;
       if (lane.is_interrupted || lane.will_look || (waiting & more_urgent) == 0) continue;
@@ -236,6 +250,8 @@ class Simulation {
   const SimLoad& load_;
   const SimMachine& machine_;
   Batcher batcher_;
+  TeamPolicy team_policy_;
+  uint64_t arrivals_ = 0;
   std::vector<SimLane> lanes_;
   std::priority_queue<Event, std::vector<Event>, Later> events_;
   uint64_t order_ = 0;
@@ -251,6 +267,11 @@ double SimReport::ClassReport::percentile(double share) const {
   if (latencies.empty()) return 0;
   const double rank = std::ceil(share * static_cast<double>(latencies.size()));
   return latencies[std::min(latencies.size(), static_cast<size_t>(std::max(rank, 1.0))) - 1];
+}
+
+double SimReport::ClassReport::mean() const {
+  return latencies.empty() ? 0
+                           : std::accumulate(latencies.begin(), latencies.end(), 0.0) / static_cast<double>(latencies.size());
 }
 
 SimReport simulate(const SimLoad& load, const SimMachine& machine, const BatchLimits& limits) {

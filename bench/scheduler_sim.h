@@ -54,6 +54,7 @@ struct SimReport {
     int64_t tokens = 0;
     int64_t dropped = 0;  // texts
     double percentile(double share) const;
+    double mean() const;
   };
   std::array<ClassReport, kPriorities> classes;
   double seconds = 0;  // until the last answer

@@ -59,8 +59,9 @@ void print(const std::string& policy, const SimReport& report) {
     const SimReport::ClassReport& part = report.classes[c];
     if (part.latencies.empty() && part.dropped == 0) continue;
     fmt::print(
-        "  {:<12}{:>8} requests  P50 {:>9.2f} ms  P99 {:>9.2f} ms  {:>9.1f} texts/s  {:>9.0f} tokens/s  {} texts dropped\n",
-        kNames[c], part.latencies.size(), 1e3 * part.percentile(0.5), 1e3 * part.percentile(0.99),
+        "  {:<12}{:>8} requests  mean {:>9.2f} ms  P50 {:>9.2f} ms  P99 {:>9.2f} ms  {:>9.1f} texts/s  {:>9.0f} tokens/s  "
+        "{} texts dropped\n",
+        kNames[c], part.latencies.size(), 1e3 * part.mean(), 1e3 * part.percentile(0.5), 1e3 * part.percentile(0.99),
         static_cast<double>(part.texts) / report.seconds, static_cast<double>(part.tokens) / report.seconds, part.dropped);
   }
 }
@@ -96,6 +97,9 @@ void add_options(CLI::App& app, Settings& settings) {
                  "fit the three from batches that ran (JSON lines: tokens, squares, seconds)");
   app.add_option("--request-overhead", settings.machine.request_overhead, "seconds a request beside the scheduler")
       ->capture_default_str();
+  app.add_option("--team-efficiency", settings.machine.team_efficiency, "what each further lane adds to the speed of the first")
+      ->capture_default_str();
+  app.add_option("--max-interactive-tokens", settings.limits.max_interactive_tokens)->check(CLI::Range(1, 1 << 20));
   app.add_option("--max-batch-tokens", settings.limits.max_batch_tokens)->capture_default_str()->check(CLI::Range(1, 1 << 20));
   app.add_option("--max-batch-requests", settings.limits.max_batch_requests)->capture_default_str();
   app.add_option("--min-share-bulk", settings.limits.min_share[2])->capture_default_str();
@@ -106,6 +110,7 @@ void add_options(CLI::App& app, Settings& settings) {
 
 int main(int argc, char** argv) {
   inlay::Settings settings;
+  settings.limits.max_interactive_tokens = inlay::kInteractiveTokens;
   CLI::App app(
       "Compares scheduling policies on synthetic or recorded arrivals.\nExample: scheduler_sim --scenario mixed --rate 50");
   inlay::add_options(app, settings);

@@ -19,6 +19,7 @@ TEST(SchedulerSim, AddsUpTheCostOfLoneQueries) {
   const SimReport::ClassReport& standard = report.classes[1];
   ASSERT_EQ(standard.latencies.size(), 100U);
   EXPECT_NEAR(standard.percentile(0.5), 3e-3, 1e-9);
+  EXPECT_NEAR(standard.mean(), 3e-3, 1e-9);
   EXPECT_NEAR(standard.percentile(0.99), 3e-3, 1e-9);
   EXPECT_EQ(report.batches, 100);
 }
@@ -39,6 +40,17 @@ TEST(SchedulerSim, SharesALoneBatchAmongIdleLanes) {
   load.requests.push_back({.at = 0, .lengths = {90}});
   const SimReport report = simulate(load, {.lanes = 3, .cost = kCost, .team_efficiency = 0.5}, {.lanes = 3});
   EXPECT_NEAR(report.classes[1].percentile(1), 0.01 / 2, 1e-9);
+}
+
+// As many lone queries as there are lanes: teams would run one after the other what lanes run at once.
+TEST(SchedulerSim, LetsTwoClientsHaveALaneEach) {
+  const auto next = [] { return std::vector<int>{20}; };
+  SimLoad load = {.requests = {}, .clients = {{.connections = 2, .next_lengths = next}}, .seconds = 10};
+  const SimMachine machine = {.lanes = 2, .cost = kCost, .team_efficiency = 0.4};
+  const SimReport shared = simulate(load, machine, {.lanes = 2});
+  EXPECT_NEAR(shared.classes[1].percentile(0.5), 3e-3, 1e-6);  // the cost of a batch of one
+  load.clients[0].connections = 1;
+  EXPECT_NEAR(simulate(load, machine, {.lanes = 2}).classes[1].percentile(0.5), 3e-3 / 1.4, 1e-6);
 }
 
 TEST(SchedulerSim, ShowsThatInterruptionsKeepQueriesFastBesideAnImport) {

@@ -5,11 +5,13 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 import measure
 import report
@@ -106,6 +108,48 @@ def wrk(server, file, connections, seconds, **environment):
     if done.returncode != 0:
         raise SystemExit(f"wrk ended with {done.returncode}: {done.stderr}")
     return figures(done.stdout)
+
+
+def alternating(servers, file, connections, seconds):
+    """wrk on each of the servers by turns, so that a machine whose speed drifts favours none: for each the median of its
+    rounds' figures."""
+    rounds = max(1, min(5, seconds // 2))
+    found = [[] for _ in servers]
+    for i in range(rounds):
+        turns = list(zip(servers, found))
+        for server, figures_of in turns if i % 2 == 0 else reversed(turns):
+            figures_of.append(wrk(server, file, connections, seconds // rounds))
+    return [{key: statistics.median(figures_of[key] for figures_of in each) for key in each[0]} for each in found]
+
+
+def metrics(server):
+    """The figures of /metrics, by name with labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=60) as response:
+        lines = response.read().decode().splitlines()
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))}
+
+
+def total(found, name, **labels):
+    """The sum of a metric over all labels but those that are given."""
+    wanted = [f'{key}="{value}"' for key, value in labels.items()]
+    return sum(value for key, value in found.items()
+               if key.split("{")[0] == name and all(label in key for label in wanted))
+
+
+def tokens_per_second(server, work):
+    """Tokens of the batches that the server began, a second, while `work` was done."""
+    before, begin = total(metrics(server), "inlay_batch_tokens_sum"), time.monotonic()
+    work()
+    after, end = total(metrics(server), "inlay_batch_tokens_sum"), time.monotonic()
+    return (after - before) / (end - begin)
+
+
+def wait_until_idle(server, seconds=60):
+    """Until nothing waits: what clients left behind is dropped or finished."""
+    end = time.monotonic() + seconds
+    while total(metrics(server), "inlay_queue_requests") > 0 and time.monotonic() < end:
+        time.sleep(0.1)
+    time.sleep(0.5)  # the batches that run
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 import { labelled, mean, parse, quantile, sum } from "./metrics.js";
 import { startPlayground } from "./playground.js";
 import { Plot, short } from "./plots.js";
+import { showQuality } from "./quality.js";
 import { read, readJson, setKey } from "./server.js";
 
 const PERIOD = 1000;
@@ -83,7 +84,8 @@ async function tick() {
 async function loadModels() {
   const { data } = await readJson("/v1/models");
   by("model").replaceChildren(...data.map(({ id }) => new Option(id, id)));
-  const { prompts } = await readJson("/info");
+  const { prompts, ...info } = await readJson("/info");
+  showQuality(by("quality"), info);
   by("prompt").replaceChildren(new Option("server's default", ""), ...prompts.map(name => new Option(name, name)));
 }
 

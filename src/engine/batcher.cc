@@ -76,12 +76,12 @@ void Batcher::add(QueuedRequest& request) {
   if (request.deadline) first_deadline_ = std::min(first_deadline_, *request.deadline);
 }
 
-void Batcher::take(Clock::time_point now, Batch& batch) {
+void Batcher::take(Clock::time_point now, Batch& batch, int idle_lanes) {
   batch.clear();
   drop_dead(now, batch);
   // A chosen class gives nothing only if what waited in it died since the last sweep. It is dropped by then, so this ends.
   while (ClassQueue* queue = choose(now)) {
-    fill({.queue = *queue, .batch = batch, .now = now});
+    fill({.queue = *queue, .batch = batch, .now = now, .idle_lanes = idle_lanes});
     if (batch.empty()) continue;
     account(*queue, batch.tokens);
     return;
@@ -160,9 +160,7 @@ Batcher::ClassQueue* Batcher::choose(Clock::time_point now) {
 // because its next text does not fit or is of the other size kind, keeps its place for the next batch.
 void Batcher::fill(Filling filling) {
   ClassQueue& queue = filling.queue;
-  const int64_t fair = (queue.tokens + limits_.lanes - 1) / limits_.lanes;
-  const int least = std::min(limits_.min_batch_tokens, limits_.max_batch_tokens);
-  filling.room = std::min(filling.room, std::clamp<int64_t>(fair, least, limits_.max_batch_tokens));
+  filling.room = std::min(filling.room, share_of(queue, filling.idle_lanes));
   filling.batch.priority = static_cast<Priority>(index_of(queue));
   for (bool has_changed = true; has_changed && !is_full(filling);) {
     has_changed = false;
@@ -173,6 +171,16 @@ void Batcher::fill(Filling filling) {
       tenant = next;
     }
   }
+}
+
+// Tokens that the next batch of the class should have.
+int64_t Batcher::share_of(const ClassQueue& queue, int idle_lanes) const {
+  const bool is_interactive = index_of(queue) == static_cast<int>(Priority::kInteractive);
+  const int64_t most =
+      is_interactive ? std::min(limits_.max_batch_tokens, limits_.max_interactive_tokens) : limits_.max_batch_tokens;
+  const auto part = [&queue](int lanes) { return (queue.tokens + lanes - 1) / lanes; };
+  if (idle_lanes > 1) return std::clamp<int64_t>(part(idle_lanes), 1, most);
+  return std::clamp<int64_t>(part(limits_.lanes), std::min<int64_t>(limits_.min_batch_tokens, most), most);
 }
 
 bool Batcher::is_full(const Filling& filling) const {

@@ -21,12 +21,18 @@
 
 namespace inlay {
 
+// Short texts are computed no faster in larger batches than this: measured from 12 to 256 tokens on models of 6 and 12 layers.
+inline constexpr int kInteractiveTokens = 128;
+
 struct BatchLimits {
   int max_batch_tokens = 256;  // a longer text runs alone
   int max_batch_requests = 0;  // texts in a batch; 0: no limit
+  // Of batches of kInteractive ones, if less: whoever waits for a larger batch waits longer.
+  int max_interactive_tokens = 1 << 30;
   // A shallow queue is shared among this many lanes, down to batches of min_batch_tokens: fewer rows use the kernels badly.
+  // Among lanes that are idle it is shared down to single texts: they have nothing better to do.
   int lanes = 1;
-  int min_batch_tokens = 64;
+  int min_batch_tokens = 16;
   // How long the oldest request of a class may wait for its batch to fill. Shrinks to 0 as the queue approaches a full batch.
   std::array<std::chrono::nanoseconds, kPriorities> max_queue_delay = {};
   // Share of the tokens that a waiting class gets at least, whatever more urgent classes ask for. Only for kStandard and kBulk.
@@ -111,8 +117,9 @@ class Batcher {
   // `request` has at least one text. Requests come in the order of their arrival.
   void add(QueuedRequest& request);
 
-  // Fills `batch` with what should run now; no items if nothing is due. `batch.dropped` may be filled even then.
-  void take(Clock::time_point now, Batch& batch);
+  // Fills `batch` with what should run now; no items if nothing is due. `batch.dropped` may be filled even then. `idle_lanes`
+  // have nothing to run, the one that asks among them: each should find its share.
+  void take(Clock::time_point now, Batch& batch, int idle_lanes = 1);
 
   // Like take, but only what is urgent enough to interrupt `running`: texts of a more urgent class, or small requests of the
   // same class when it is a batch of large ones. Nothing once `running` was delayed so much that its own share is at stake.
@@ -151,12 +158,14 @@ class Batcher {
     Batch& batch;
     Clock::time_point now;
     bool small_only = false;
+    int idle_lanes = 1;
     int64_t room = std::numeric_limits<int64_t>::max();  // tokens the batch should have
   };
 
   Clock::time_point due(const ClassQueue& queue) const;
   ClassQueue* choose(Clock::time_point now);
   void fill(Filling filling);
+  int64_t share_of(const ClassQueue& queue, int idle_lanes) const;
   bool is_full(const Filling& filling) const;
   bool take_turn(const Filling& filling, TenantQueue& tenant);
   int take_text(const Filling& filling, QueuedRequest& request);

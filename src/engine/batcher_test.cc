@@ -56,8 +56,8 @@ class TestQueue {
   }
 
   // Numbers of the requests of the next batch, one a text.
-  std::vector<int> take(double ms) {
-    batcher.take(at_ms(ms), batch);
+  std::vector<int> take(double ms, int idle_lanes = 1) {
+    batcher.take(at_ms(ms), batch, idle_lanes);
     return members();
   }
   std::vector<int> take_before(Batch& running, double ms) {
@@ -173,6 +173,43 @@ TEST(Batcher, DividesAShallowQueueAmongLanes) {
   EXPECT_THAT(queue.take(0), SizeIs(4));  // half of 160
   EXPECT_THAT(queue.take(0), SizeIs(3));  // not less than 64 tokens would hold
   EXPECT_THAT(queue.take(0), SizeIs(1));
+}
+
+TEST(Batcher, LeavesEachIdleLaneItsShare) {
+  TestQueue queue({.max_batch_tokens = 256, .lanes = 4, .min_batch_tokens = 64});
+  for (int i = 0; i < 2; ++i) queue.add(0, kQuery, {12});
+  EXPECT_THAT(queue.take(0, 2), ElementsAre(0));
+  EXPECT_THAT(queue.take(0, 1), ElementsAre(1));
+  for (int i = 0; i < 9; ++i) queue.add(1, kQuery, {12});
+  EXPECT_THAT(queue.take(1, 4), SizeIs(2));
+  EXPECT_THAT(queue.take(1, 3), SizeIs(2));
+  EXPECT_THAT(queue.take(1, 2), SizeIs(2));
+  EXPECT_THAT(queue.take(1, 1), SizeIs(3));
+}
+
+TEST(Batcher, GivesAnIdleLaneOneTextAtLeastHoweverLong) {
+  TestQueue queue({.max_batch_tokens = 64, .lanes = 2});
+  queue.add(0, kNormal, {200});
+  EXPECT_THAT(queue.take(0, 2), ElementsAre(0));
+}
+
+// A list of one request spreads over idle lanes as single queries do, and what is deeper than that is not cut up.
+TEST(Batcher, SharesListsAmongIdleLanesUpToFullBatches) {
+  TestQueue queue({.max_batch_tokens = 100, .lanes = 2, .min_batch_tokens = 20});
+  queue.add(0, kNormal, {10, 10, 10, 10});
+  EXPECT_THAT(queue.take(0, 2), SizeIs(2));
+  EXPECT_THAT(queue.take(0, 1), SizeIs(2));
+  queue.add(0, kImport, std::vector<int>(50, 10));
+  EXPECT_THAT(queue.take(0, 2), SizeIs(10));
+}
+
+TEST(Batcher, HoldsBatchesOfQueriesSmaller) {
+  TestQueue queue({.max_batch_tokens = 256, .max_interactive_tokens = 128});
+  for (int i = 0; i < 20; ++i) queue.add(0, kQuery, {20});
+  for (int i = 0; i < 20; ++i) queue.add(0, kNormal, {20});
+  EXPECT_THAT(queue.take(0), SizeIs(6));
+  while (queue.batch.priority == kQuery) queue.take(0);
+  EXPECT_THAT(queue.batch.items, SizeIs(12));
 }
 
 // One sends lists of long documents, the other short queries, and many more of them at a time.
@@ -405,6 +442,7 @@ TEST(Batcher, LosesNothingUnderRandomLoads) {
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
     const BatchLimits limits = {.max_batch_tokens = 16 + below(300),
                                 .max_batch_requests = below(2) * (1 + below(20)),
+                                .max_interactive_tokens = 16 + below(300),
                                 .lanes = 1 + below(4),
                                 .max_queue_delay = {{{}, {}, std::chrono::milliseconds(below(20))}}};
     TestQueue queue(limits);
@@ -427,7 +465,7 @@ TEST(Batcher, LosesNothingUnderRandomLoads) {
       if (interrupts)
         queue.take_before(running, step);
       else
-        queue.take(step);
+        queue.take(step, 1 + below(limits.lanes));
       for (const Batch::Dropped& drop : queue.batch.dropped) ASSERT_TRUE(dropped.insert(drop.request).second);
       if (queue.batch.empty()) continue;
       int tokens = 0;

@@ -8,17 +8,13 @@
 namespace inlay {
 namespace {
 
-// A batch this small gains from idle lanes. A query that comes meanwhile waits for half of its time at most.
-constexpr int kTeamTokens = 128;
-// Waking the helpers takes some 50 microseconds each.
-constexpr double kTeamSeconds = 300e-6;
-
 constexpr double kMeanRate = 0.05;  // of a batch in the mean of late
 
 BatchLimits limits_for(const BatchRunner& runner, const SchedulerOptions& options) {
   BatchLimits limits;
   const int wanted = options.max_batch_tokens > 0 ? options.max_batch_tokens : runner.max_batch_tokens();
   limits.max_batch_tokens = std::min(wanted, runner.max_arena_tokens());
+  if (options.max_batch_tokens == 0) limits.max_interactive_tokens = kInteractiveTokens;
   limits.max_batch_requests = options.max_batch_requests;
   limits.lanes = runner.lanes();
   std::copy_n(options.max_queue_delay, kPriorities, limits.max_queue_delay.begin());
@@ -75,6 +71,7 @@ std::optional<Overload> SchedulerCore::submit(WorkRequest work, std::function<vo
   const uint32_t kind =
       request->texts.empty() ? 0 : Batcher::kind(request->priority, request->tokens > limits.max_batch_tokens);
   inbox.push(*request.release());
+  arrivals.fetch_add(1, std::memory_order_relaxed);
   arrived.fetch_or(kind);
   if (idle.load() == 0) return std::nullopt;
   // A lane that is about to sleep has looked into the inbox and holds the mutex until it sleeps.
@@ -252,13 +249,8 @@ void SchedulerCore::sleep(std::unique_lock<std::mutex>& lock) {
 
 bool SchedulerCore::call_idle_lanes(const Batch& batch, Arena& arena) {
   const int helpers = idle.load();
-  if (helpers == 0 || batch.empty()) return false;
-  const bool suits = batch.tokens <= kTeamTokens && batcher.empty() && team.seats == 0 &&
-                     cost.predict(batch.tokens, batch.squares) >= kTeamSeconds;
-  if (!suits) {
-    if (!batcher.empty()) wake.notify_one();
-    return false;
-  }
+  if (helpers > 0 && !batcher.empty()) wake.notify_one();
+  if (team.seats > 0 || !is_lone(batch) || !team_policy.wants_team()) return false;
   team.arena = &arena;
   team.size = helpers + 1;
   team.seats = helpers;
@@ -267,6 +259,11 @@ bool SchedulerCore::call_idle_lanes(const Batch& batch, Arena& arena) {
   ++counters.team_batches;
   wake.notify_all();
   return true;
+}
+
+bool SchedulerCore::is_lone(const Batch& batch) const {
+  if (idle.load() == 0 || !batcher.empty()) return false;
+  return team_policy.is_candidate(batch, cost.predict(batch.tokens, batch.squares));
 }
 
 }  // namespace inlay

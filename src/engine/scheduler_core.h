@@ -18,6 +18,7 @@
 #include "engine/cost_model.h"
 #include "engine/inbox.h"
 #include "engine/scheduler.h"
+#include "engine/team_policy.h"
 
 namespace inlay {
 
@@ -61,6 +62,8 @@ struct SchedulerCore {
   void sleep(std::unique_lock<std::mutex>& lock);
   // Calls idle lanes: all of them, into a team for the batch, if that speeds it up; then true. Else one if there is other work.
   bool call_idle_lanes(const Batch& batch, Arena& arena);
+  // Whether the batch begins alone beside idle lanes: then team_policy learns from its end.
+  bool is_lone(const Batch& batch) const;
 
   const std::unique_ptr<BatchRunner> runner;
   const SchedulerOptions options;
@@ -72,6 +75,7 @@ struct SchedulerCore {
   std::atomic<int> idle = 0;            // lanes that sleep; changed under the mutex
   std::atomic<int> admitted = 0;        // requests without an answer, as admission counts them
   std::atomic<int64_t> tokens = 0;      // admitted and not computed
+  std::atomic<uint64_t> arrivals = 0;   // requests that came to the inbox
   std::atomic<int64_t> unanswered = 0;  // requests whose `done` has not returned
   std::atomic<bool> is_draining = false;
   std::atomic<double> seconds_per_token = 0;  // of one lane, for the batches of late
@@ -84,6 +88,7 @@ struct SchedulerCore {
   CostModel cost;
   double mean_tokens = 0;  // of the batches of late
   double mean_squares = 0;
+  TeamPolicy team_policy;
   TeamJob team;
   std::vector<std::unique_ptr<Barrier>> barriers;  // by team size
   SchedulerMetrics counters;
@@ -111,9 +116,10 @@ class Lane {
     std::unique_ptr<Arena> arena;
     Batch batch;
     std::vector<const TokenizedText*> texts;
-    std::vector<float> out;            // [texts, dimensions]
-    std::vector<Result<>> status;      // by text
-    std::chrono::nanoseconds time{0};  // of the whole batch in one go; 0 if it did not run so
+    std::vector<float> out;               // [texts, dimensions]
+    std::vector<Result<>> status;         // by text
+    std::chrono::nanoseconds time{0};     // of the whole batch in one go; 0 if it did not run so
+    std::optional<uint64_t> alone_since;  // arrivals so far, if it is a lone batch
   };
 
   void work();

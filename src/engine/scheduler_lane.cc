@@ -61,6 +61,8 @@ void Lane::work() {
       core_.sleep(lock);
       continue;
     }
+    own_.alone_since.reset();
+    if (core_.is_lone(own_.batch)) own_.alone_since = core_.arrivals.load(std::memory_order_relaxed);
     const bool has_team = core_.call_idle_lanes(own_.batch, *own_.arena);
     core_.counters.lane_scheduling += Clock::now() - began;
     lock.unlock();
@@ -83,7 +85,7 @@ void Lane::work() {
 bool Lane::take(Place& place, Batch* running, Clock::time_point now) {
   core_.collect(nothing_to_do_);
   if (running == nullptr)
-    core_.batcher.take(now, place.batch);
+    core_.batcher.take(now, place.batch, core_.idle.load() + 1);
   else
     core_.batcher.take_before(*running, now, place.batch);
   core_.note_taken(place.batch, now);
@@ -209,6 +211,7 @@ void Lane::deliver(Place& place) {
 void Lane::settle(const Place& place) {
   for (const Result<>& status : place.status) ++(status ? core_.counters.embedded : core_.counters.failed);
   if (place.time.count() > 0) core_.note_ran(place.batch, place.time);
+  if (place.alone_since) core_.team_policy.note(core_.arrivals.load(std::memory_order_relaxed) != *place.alone_since);
 }
 
 // Called between blocks of the batch of own_: runs more urgent work in the other arena first.

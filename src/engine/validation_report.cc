@@ -70,6 +70,12 @@ Result<ValidationSummary> read_summary(std::string_view dtype, const Json& repor
   const std::optional<Json> retrieval = report.find("retrieval");
   const std::optional<Json> all = retrieval ? retrieval->find("all") : std::nullopt;
   if (all) summary.recall_5_loss = TRY(all->double_or("recall_5_loss", 0));
+  if (!retrieval) return summary;
+  for (const auto& [name, group] : TRY(retrieval->members())) {
+    if (name == "all") continue;
+    const double loss = TRY(group.double_or("recall_5_loss", 0));
+    summary.recall_5_loss_by_language.emplace_back(name, loss);
+  }
   return summary;
 }
 
@@ -116,6 +122,15 @@ Result<std::vector<ValidationSummary>> read_validations(const std::filesystem::p
     summaries.push_back(TRY(read_summary(dtype, report, fingerprint)));
   }
   return summaries;
+}
+
+std::optional<ValidationSummary> find_validation(const std::filesystem::path& folder, Precision precision) {
+  Result<std::vector<ValidationSummary>> summaries = read_validations(folder);
+  if (!summaries) return std::nullopt;
+  for (ValidationSummary& summary : *summaries) {
+    if (summary.dtype == precision_name(precision)) return std::move(summary);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> validation_warning(const std::filesystem::path& folder, Precision precision) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,7 +28,8 @@ struct ValidationSummary {
   double texts_per_second = 0;
   double p99 = 0;                       // cosine distance
   std::optional<double> recall_5_loss;  // as a share of the reference's; nothing without pairs
-  bool is_stale = false;                // the weights have changed since
+  std::vector<std::pair<std::string, double>> recall_5_loss_by_language;  // in the order of the report
+  bool is_stale = false;                                                  // the weights have changed since
 };
 
 // Puts the report of a precision beside the weights, in the place of an earlier one; reports of other precisions stay.
@@ -37,6 +39,9 @@ Result<> store_validation(const std::filesystem::path& folder, Precision precisi
 // Every report of the folder, by name of the precision; none if there is no file. kCorrupt if the file is not what
 // store_validation wrote.
 Result<std::vector<ValidationSummary>> read_validations(const std::filesystem::path& folder);
+
+// The report of the precision; nothing if there is none that can be read.
+std::optional<ValidationSummary> find_validation(const std::filesystem::path& folder, Precision precision);
 
 // What whoever serves the model in this precision should be warned of: a report that is missing (int8 and smaller only), that
 // the model failed, or that was made of other weights. Nothing if all is well.

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 std::string report(bool passed) {
   return fmt::format(
       R"({{"verdict":{{"passed":{},"reasons":[{}]}},"created":"2026-01-02T03:04:05Z","candidate":{{"texts_per_s":9.5}},)"
-      R"("reference":{{"dtype":"float32"}},"distance":{{"texts":7,"p99":0.25}},"retrieval":{{"all":{{"recall_5_loss":0.5}}}}}})",
+      R"("reference":{{"dtype":"float32"}},"distance":{{"texts":7,"p99":0.25}},"retrieval":{{"all":{{"recall_5_loss":0.5}},"de":{{"recall_5_loss":0.25}},"ja":{{"recall_5_loss":0.75}}}}}})",
       passed, passed ? "" : "\"too far off\"");
 }
 
@@ -42,8 +42,19 @@ TEST_F(ValidationRecord, ComesBackAsItWasStored) {
   EXPECT_EQ(summary.p99, 0.25);
   EXPECT_EQ(summary.recall_5_loss, 0.5);
   EXPECT_EQ(summary.texts_per_second, 9.5);
+  const std::vector<std::pair<std::string, double>> by_language = {{"de", 0.25}, {"ja", 0.75}};
+  EXPECT_EQ(summary.recall_5_loss_by_language, by_language);
   EXPECT_FALSE(summary.is_stale);
   EXPECT_THAT(validation_text(summary), HasSubstr("int8: not suited, P99 0.25000 over 7 texts, Recall@5 50.00 % lost"));
+}
+
+TEST_F(ValidationRecord, IsFoundByPrecision) {
+  EXPECT_FALSE(find_validation(folder_.path(), Precision::kInt8));
+  store(Precision::kInt8, true);
+  EXPECT_TRUE(find_validation(folder_.path(), Precision::kInt8));
+  EXPECT_FALSE(find_validation(folder_.path(), Precision::kBFloat16));
+  folder_.write(std::string(kValidationFile), "{");
+  EXPECT_FALSE(find_validation(folder_.path(), Precision::kInt8));
 }
 
 TEST_F(ValidationRecord, KeepsOtherPrecisionsAndReplacesItsOwn) {

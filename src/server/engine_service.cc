@@ -54,6 +54,7 @@ EngineService::EngineService(Engine engine, std::string name, const ServingOptio
   facts_.max_concurrent_requests = limits.max_concurrent_requests;
   facts_.tokenization_workers = engine_.threads();
   facts_.created = static_cast<int64_t>(std::time(nullptr));
+  facts_.validation = find_validation(options.engine.model, engine_.precision());
 }
 
 Result<TokenizedText> EngineService::tokenize(std::string_view text, const TextOptions& options) const {

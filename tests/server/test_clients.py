@@ -132,3 +132,6 @@ def test_triton(server, reference, binary):
     answer = client.infer("tiny", [tensor], outputs=[output], request_id="7")
     near(answer.as_numpy("embedding"), wanted)
     assert answer.get_response()["id"] == "7"
+    half = client.infer("tiny", [tensor], outputs=[triton.InferRequestedOutput("embedding_fp16", binary_data=True), output])
+    assert half.as_numpy("embedding_fp16").dtype == np.float16
+    assert np.array_equal(half.as_numpy("embedding_fp16"), half.as_numpy("embedding").astype(np.float16))

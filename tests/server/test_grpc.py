@@ -41,6 +41,11 @@ def test_infer_gives_the_vectors_of_http(serve):
     tensor.set_data_from_numpy(np.array([ids], dtype=np.int64))
     assert np.array_equal(client.infer("tiny", [tensor]).as_numpy("embedding"), server.embed("hello world"))
 
+    outputs = [triton.InferRequestedOutput(name) for name in ("embedding_fp16", "embedding")]
+    half = client.infer("tiny", [text_tensor(texts)], outputs=outputs)
+    assert half.as_numpy("embedding_fp16").dtype == np.float16
+    assert np.array_equal(half.as_numpy("embedding_fp16"), half.as_numpy("embedding").astype(np.float16))
+
     cut = client.infer("tiny", [text_tensor(["hello"])], parameters={"dimensions": 8, "normalize": True}).as_numpy("embedding")
     assert np.array_equal(cut, server.embed("hello", dimensions=8))
 

@@ -143,6 +143,30 @@ def test_page_shows_load_and_embeds(serve, browser, root):
     assert not wrong, wrong
 
 
+REPORT = {"verdict": {"passed": False, "reasons": ["P99 0.08000 over 900 texts is more than 0.05"]}, "created": "2026-01-31T12:00:00Z",
+          "candidate": {"texts_per_s": 900}, "reference": {"dtype": "float32"}, "distance": {"texts": 900, "p99": 0.08},
+          "retrieval": {"all": {"recall_5_loss": 0.02}, "de": {"recall_5_loss": 0.015}, "ja": {"recall_5_loss": 0.031}}}
+
+
+def test_page_and_info_show_the_validation_report(serve, browser, root, golden, tmp_path):
+    folder = tmp_path / "judged"
+    shutil.copytree(golden / "bert-tiny" / "model", folder)
+    (folder / "inlay-validation.json").write_text(json.dumps({"reports": {"int8": REPORT}}))
+    server = serve(folder, "--dtype", "int8")
+    info = server.get("/info")[2]["validation"]
+    assert info["passed"] is False and info["dtype"] == "int8" and info["p99"] == 0.08 and info["stale"] is True
+    assert info["recall_5_loss"] == 0.02 and info["recall_5_loss_by_language"] == {"de": 0.015, "ja": 0.031}
+    page = browser(server.url + "/")
+    page.wait_for("document.querySelector('#quality .state').textContent === 'not suited'")
+    shown = page.evaluate("document.getElementById('quality').innerText")
+    assert "0.08000" in shown and "3.10 %" in shown and "lost in ja" in shown and "more than 0.05" in shown
+    page.wait_for("document.querySelectorAll('#matrix td').length === 36")
+    picture = page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+    artefacts = root / "build" / "artefacts"
+    artefacts.mkdir(parents=True, exist_ok=True)
+    (artefacts / "page-validation.png").write_bytes(base64.b64decode(picture))
+
+
 def test_page_asks_for_the_key(serve, browser):
     server = serve("bert-tiny", "--api-key", "the-secret-key")
     page = browser(server.url + "/")

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "engine/validation_report.h"
 #include "model/model_spec.h"
 #include "model/output.h"
 #include "server/http/http.h"
@@ -86,7 +87,8 @@ struct ModelFacts {
   std::optional<int> max_batch_requests;
   int max_concurrent_requests = 0;
   int tokenization_workers = 0;
-  int64_t created = 0;  // Unix time
+  int64_t created = 0;                               // Unix time
+  std::optional<ValidationSummary> validation = {};  // of the weights in this dtype, where inlay validate has left a report
 };
 
 // A request as its dialect understood it, with the dialect's way to answer it. `render` is pure and may run in any thread.

@@ -1,12 +1,12 @@
 // KServe v2 (the Open Inference Protocol) over HTTP. An embedding model has the inputs `text` (BYTES) or `input_ids` with
-// `attention_mask` (INT64), and the output `embedding` (FP32).
+// `attention_mask` (INT64), and the outputs `embedding` (FP32) and `embedding_fp16`.
+#include <algorithm>
 #include <charconv>
 
 #include "base/json_writer.h"
 #include "server/api/dialects.h"
 #include "server/api/fields.h"
 #include "server/api/kserve_tensors.h"
-#include "server/api/vectors.h"
 
 namespace inlay {
 namespace {
@@ -73,46 +73,61 @@ Result<KServeTensor> read_tensor(const Json& json, BinaryData& binary) {
 
 struct Reply {
   std::string id;
-  bool binary = false;
+  std::vector<KServeOutput> outputs;
 };
 
-Result<> read_outputs(const Json& body, Reply& reply) {
+// `binary` is what holds for outputs that do not say.
+Result<std::vector<KServeOutput>> read_outputs(const Json& body, bool binary) {
   const std::optional<Json> outputs = body.find("outputs");
-  if (!outputs) return {};
-  for (const Json& output : TRY(outputs->items())) {
-    const std::string name = TRY(output.string_or("name", ""));
-    if (name != "embedding") return fail(ErrorCode::kInvalidArgument, "unexpected output '{}': the model has embedding", name);
-    const std::optional<Json> parameters = output.find("parameters");
-    if (parameters) reply.binary = TRY(parameters->bool_or("binary_data", reply.binary));
+  const std::vector<Json> items = outputs ? TRY(outputs->items()) : std::vector<Json>();
+  std::vector<std::string> names;
+  for (const Json& item : items) names.push_back(TRY(item.string_or("name", "")));
+  std::vector<KServeOutput> result = TRY(kserve_outputs(names));
+  for (size_t i = 0; i < result.size(); ++i) {
+    const std::optional<Json> parameters = i < items.size() ? items[i].find("parameters") : std::nullopt;
+    result[i].binary = parameters ? TRY(parameters->bool_or("binary_data", binary)) : binary;
+    if (!result[i].is_half || result[i].binary) continue;
+    return fail(ErrorCode::kInvalidArgument, "output '{}' is FP16, which has no JSON form: ask for it with binary_data",
+                result[i].name);
   }
-  return {};
+  return result;
 }
 
-HttpResponse render(const EmbedAnswer& answer, const Reply& reply) {
-  const size_t dimensions = answer.vectors.empty() ? 0 : answer.vectors[0].size();
-  JsonWriter json;
-  json.begin_object();
-  if (!reply.id.empty()) json.key("id").value(reply.id);
-  json.key("model_name").value(answer.model).key("model_version").value("1").key("outputs").begin_array().begin_object();
-  json.key("name").value("embedding").key("datatype").value("FP32").key("shape").begin_array();
-  json.value(static_cast<uint64_t>(answer.vectors.size())).value(static_cast<uint64_t>(dimensions)).end_array();
-  HttpResponse response;
-  if (reply.binary) {
-    const uint64_t bytes = answer.vectors.size() * dimensions * sizeof(float);
+void write_output(JsonWriter& json, const KServeOutput& output, const std::vector<std::vector<float>>& vectors) {
+  const size_t dimensions = vectors.empty() ? 0 : vectors[0].size();
+  json.begin_object().key("name").value(output.name).key("datatype").value(output.datatype()).key("shape").begin_array();
+  json.value(static_cast<uint64_t>(vectors.size())).value(static_cast<uint64_t>(dimensions)).end_array();
+  if (output.binary) {
+    const uint64_t bytes = vectors.size() * dimensions * (output.is_half ? 2 : sizeof(float));
     json.key("parameters").begin_object().key("binary_data_size").value(bytes).end_object();
-    response.content_type = "application/octet-stream";
   } else {
     json.key("data").begin_array();
-    for (const std::vector<float>& vector : answer.vectors) {
+    for (const std::vector<float>& vector : vectors) {
       for (const float number : vector) json.value(number);
     }
     json.end_array();
   }
-  json.end_object().end_array().end_object();
+  json.end_object();
+}
+
+HttpResponse render(const EmbedAnswer& answer, const Reply& reply) {
+  JsonWriter json;
+  json.begin_object();
+  if (!reply.id.empty()) json.key("id").value(reply.id);
+  json.key("model_name").value(answer.model).key("model_version").value("1").key("outputs").begin_array();
+  std::string binary;
+  for (const KServeOutput& output : reply.outputs) {
+    write_output(json, output, answer.vectors);
+    if (output.binary) binary += kserve_output_bytes(output, answer.vectors);
+  }
+  json.end_array().end_object();
+  HttpResponse response;
   response.body = json.take();
-  if (!reply.binary) return response;
+  const auto is_binary = [](const KServeOutput& output) { return output.binary; };
+  if (std::none_of(reply.outputs.begin(), reply.outputs.end(), is_binary)) return response;
+  response.content_type = "application/octet-stream";
   response.headers.emplace_back("Inference-Header-Content-Length", std::to_string(response.body.size()));
-  for (const std::vector<float>& vector : answer.vectors) response.body += float_bytes(vector);
+  response.body += binary;
   return response;
 }
 
@@ -135,7 +150,7 @@ Result<DialectCall> parse_kserve(const HttpRequest& request, std::string_view mo
   DialectCall call;
   call.request.model = model;
   call.request.unit_length = false;
-  Reply reply;
+  Reply reply{.id = {}, .outputs = {KServeOutput{}}};
   const size_t length = TRY(json_length(request));
   const std::string_view whole = request.body;
   if (length == 0 && !whole.empty()) {  // The raw form: the body is the one input.
@@ -151,11 +166,12 @@ Result<DialectCall> parse_kserve(const HttpRequest& request, std::string_view mo
   for (const Json& input : TRY(inputs.items())) tensors.push_back(TRY(read_tensor(input, binary)));
   if (binary.left() > 0) return fail(ErrorCode::kInvalidArgument, "{} bytes of the body belong to no input", binary.left());
   reply.id = TRY(body.string_or("id", ""));
+  bool binary_output = false;
   if (const std::optional<Json> parameters = body.find("parameters")) {
     TRY_VOID(read_kserve_parameters(*parameters, call.request));
-    reply.binary = TRY(parameters->bool_or("binary_data_output", false));
+    binary_output = TRY(parameters->bool_or("binary_data_output", false));
   }
-  TRY_VOID(read_outputs(body, reply));
+  reply.outputs = TRY(read_outputs(body, binary_output));
   call.request.inputs = TRY(kserve_inputs(tensors));
   call.render = [reply](const EmbedAnswer& answer) { return render(answer, reply); };
   return call;
@@ -186,8 +202,12 @@ HttpResponse render_kserve_model(const ModelFacts& model) {
   json.key("platform").value("inlay").key("inputs").begin_array();
   json.begin_object().key("name").value("text").key("datatype").value("BYTES");
   json.key("shape").begin_array().value(-1).end_array().end_object().end_array();
-  json.key("outputs").begin_array().begin_object().key("name").value("embedding").key("datatype").value("FP32");
-  json.key("shape").begin_array().value(-1).value(model.dimensions).end_array().end_object().end_array().end_object();
+  json.key("outputs").begin_array();
+  for (const KServeOutput& output : kserve_outputs()) {
+    json.begin_object().key("name").value(output.name).key("datatype").value(output.datatype());
+    json.key("shape").begin_array().value(-1).value(model.dimensions).end_array().end_object();
+  }
+  json.end_array().end_object();
   return json_response(json.take());
 }
 

@@ -1,8 +1,10 @@
 #include "server/api/kserve_tensors.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "server/api/fields.h"
+#include "server/api/number_type.h"
 
 namespace inlay {
 namespace {
@@ -82,6 +84,35 @@ Result<> read_schedule(const Json& parameters, EmbedRequest& request) {
 }
 
 }  // namespace
+
+std::vector<KServeOutput> kserve_outputs() {
+  return {{.name = "embedding", .is_half = false}, {.name = "embedding_fp16", .is_half = true}};
+}
+
+Result<std::vector<KServeOutput>> kserve_outputs(const std::vector<std::string>& names) {
+  const std::vector<KServeOutput> known = kserve_outputs();
+  if (names.empty()) return std::vector<KServeOutput>{known.front()};
+  std::vector<KServeOutput> result;
+  for (const std::string& name : names) {
+    const auto is_it = [&name](const KServeOutput& output) { return output.name == name; };
+    const std::vector<KServeOutput>::const_iterator found = std::find_if(known.begin(), known.end(), is_it);
+    if (found == known.end()) {
+      return fail(ErrorCode::kInvalidArgument, "unexpected output '{}': the model has embedding and embedding_fp16", name);
+    }
+    if (std::any_of(result.begin(), result.end(), is_it)) {
+      return fail(ErrorCode::kInvalidArgument, "output '{}' is asked for twice", name);
+    }
+    result.push_back(*found);
+  }
+  return result;
+}
+
+std::string kserve_output_bytes(const KServeOutput& output, const std::vector<std::vector<float>>& vectors) {
+  const NumberType type = output.is_half ? NumberType::kFloat16 : NumberType::kFloat32;
+  std::string bytes;
+  for (const std::vector<float>& vector : vectors) bytes += number_bytes(type, vector);
+  return bytes;
+}
 
 Result<> read_kserve_binary(std::string_view bytes, KServeTensor& tensor) {
   if (tensor.datatype == "BYTES") return read_binary_texts(bytes, tensor);

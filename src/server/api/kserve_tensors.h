@@ -21,6 +21,23 @@ struct KServeTensor {
   bool is_integer() const { return datatype == "INT64" || datatype == "INT32"; }
 };
 
+// An output that a request asks for: "embedding" (FP32) or "embedding_fp16", the same vectors in half the bytes, which has no
+// form in JSON.
+struct KServeOutput {
+  std::string name = "embedding";
+  bool is_half = false;
+  bool binary = false;
+
+  const char* datatype() const { return is_half ? "FP16" : "FP32"; }
+};
+// All that a model has, as its metadata lists them.
+std::vector<KServeOutput> kserve_outputs();
+// Those of the given names, or the model's first if there are none. None may be asked for twice: answers would grow without
+// end.
+Result<std::vector<KServeOutput>> kserve_outputs(const std::vector<std::string>& names);
+// The vectors end to end, little-endian.
+std::string kserve_output_bytes(const KServeOutput& output, const std::vector<std::vector<float>>& vectors);
+
 // Little-endian elements; each of BYTES has its length before it, as 32 bits. The datatype is BYTES, INT64 or INT32.
 Result<> read_kserve_binary(std::string_view bytes, KServeTensor& tensor);
 // Whether there are as many elements as the shape says.

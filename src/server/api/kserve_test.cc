@@ -133,5 +133,21 @@ TEST(KServe, AnswersInJsonOrInBytes) {
   }
 }
 
+TEST(KServe, GivesHalfPrecisionInBytesOnly) {
+  const std::string inputs = R"({"inputs":[{"name":"text","shape":[1],"datatype":"BYTES","data":["a"]}],)";
+  const Result<DialectCall> both =
+      infer(inputs + R"("outputs":[{"name":"embedding_fp16","parameters":{"binary_data":true}},{"name":"embedding"}]})");
+  ASSERT_TRUE(both) << both.error().message;
+  const HttpResponse response = both->render(stub_answer());
+  const std::string head = R"({"model_name":"stub","model_version":"1","outputs":[)"
+                           R"({"name":"embedding_fp16","datatype":"FP16","shape":[1,4],"parameters":{"binary_data_size":8}},)"
+                           R"({"name":"embedding","datatype":"FP32","shape":[1,4],"data":[1,-2.5,0,0.15625]}]})";
+  EXPECT_THAT(response.headers, Contains(Pair("Inference-Header-Content-Length", std::to_string(head.size()))));
+  EXPECT_EQ(response.body, head + std::string("\0\x3C\0\xC1\0\0\0\x31", 8));
+  EXPECT_EQ(status_of(Dialect::kKServe, infer(inputs + R"("outputs":[{"name":"embedding_fp16"}]})")), 400);
+  EXPECT_EQ(status_of(Dialect::kKServe, infer(inputs + R"("outputs":[{"name":"embedding"},{"name":"embedding"}]})")), 400);
+  EXPECT_TRUE(infer(inputs + R"("outputs":[{"name":"embedding_fp16"}],"parameters":{"binary_data_output":true}})"));
+}
+
 }  // namespace
 }  // namespace inlay

@@ -45,6 +45,28 @@ void write_model_type(JsonWriter& json, const ModelFacts& model) {
   json.end_object().end_object().end_object();
 }
 
+// What `inlay validate` found; null if nobody asked it.
+void write_validation(JsonWriter& json, const std::optional<ValidationSummary>& summary) {
+  json.key("validation");
+  if (!summary) {
+    json.null();
+    return;
+  }
+  json.begin_object().key("passed").value(summary->passed).key("dtype").value(summary->dtype);
+  json.key("reference_dtype").value(summary->reference_dtype).key("created").value(summary->created);
+  json.key("stale").value(summary->is_stale).key("texts").value(summary->texts).key("p99").value(summary->p99);
+  json.key("recall_5_loss");
+  if (summary->recall_5_loss)
+    json.value(*summary->recall_5_loss);
+  else
+    json.null();
+  json.key("recall_5_loss_by_language").begin_object();
+  for (const auto& [language, loss] : summary->recall_5_loss_by_language) json.key(language).value(loss);
+  json.end_object().key("reasons").begin_array();
+  for (const std::string& reason : summary->reasons) json.value(reason);
+  json.end_array().end_object();
+}
+
 }  // namespace
 
 HttpResponse timed_response(JsonWriter& json, const EmbedAnswer& answer) {
@@ -109,7 +131,9 @@ HttpResponse render_tei_info(const ModelFacts& model) {
   json.key("sha").null().key("docker_label").null().key("dimensions").value(model.dimensions);
   json.key("prompts").begin_array();
   for (const auto& [name, text] : model.prompts) json.value(name);
-  json.end_array().end_object();
+  json.end_array();
+  write_validation(json, model.validation);
+  json.end_object();
   return json_response(json.take());
 }
 

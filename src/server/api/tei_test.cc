@@ -83,9 +83,28 @@ TEST(Tei, InfoHasTheKeysThatClientsRead) {
                           "max_client_batch_size", "auto_truncate", "tokenization_workers", "version"}) {
     EXPECT_TRUE(document->root().find(key)) << key;
   }
-  for (const char* key : {"model_sha", "max_batch_requests", "sha", "docker_label"}) {
+  for (const char* key : {"model_sha", "max_batch_requests", "sha", "docker_label", "validation"}) {
     EXPECT_THAT(body, HasSubstr(std::string("\"") + key + "\":null"));
   }
+}
+
+TEST(Tei, InfoTellsWhatValidationFound) {
+  ModelFacts model;
+  model.validation.emplace();
+  model.validation->dtype = "int8";
+  model.validation->reference_dtype = "float32";
+  model.validation->created = "2026-01-02T03:04:05Z";
+  model.validation->texts = 1000;
+  model.validation->p99 = 0.25;
+  model.validation->reasons = {"too far off"};
+  EXPECT_THAT(render_tei_info(model).body,
+              HasSubstr(R"("validation":{"passed":false,"dtype":"int8","reference_dtype":"float32",)"
+                        R"("created":"2026-01-02T03:04:05Z","stale":false,"texts":1000,"p99":0.25,)"
+                        R"("recall_5_loss":null,"recall_5_loss_by_language":{},)"
+                        R"("reasons":["too far off"]})"));
+  model.validation->recall_5_loss = 0.5;
+  model.validation->recall_5_loss_by_language = {{"de", 0.25}};
+  EXPECT_THAT(render_tei_info(model).body, HasSubstr(R"("recall_5_loss":0.5,"recall_5_loss_by_language":{"de":0.25})"));
 }
 
 TEST(Tei, TokenizeAndDecode) {

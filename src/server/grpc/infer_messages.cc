@@ -2,7 +2,6 @@
 
 #include "base/json_writer.h"
 #include "server/api/kserve_tensors.h"
-#include "server/api/vectors.h"
 
 namespace inlay {
 namespace {
@@ -65,6 +64,14 @@ void add_tensor(inference::ModelMetadataResponse::TensorMetadata& tensor, const 
   for (const int extent : shape) tensor.add_shape(extent);
 }
 
+Result<std::vector<KServeOutput>> wanted_outputs(const inference::ModelInferRequest& request) {
+  std::vector<std::string> names;
+  for (const inference::ModelInferRequest::InferRequestedOutputTensor& output : request.outputs()) {
+    names.push_back(output.name());
+  }
+  return kserve_outputs(names);
+}
+
 }  // namespace
 
 Result<EmbedRequest> parse_infer(const inference::ModelInferRequest& request) {
@@ -80,11 +87,7 @@ Result<EmbedRequest> parse_infer(const inference::ModelInferRequest& request) {
   }
   std::vector<KServeTensor> tensors;
   for (int i = 0; i < request.inputs_size(); ++i) tensors.push_back(TRY(read_tensor(request, i)));
-  for (const inference::ModelInferRequest::InferRequestedOutputTensor& output : request.outputs()) {
-    if (output.name() != "embedding") {
-      return fail(ErrorCode::kInvalidArgument, "unexpected output '{}': the model has embedding", output.name());
-    }
-  }
+  TRY_VOID(wanted_outputs(request));
   TRY_VOID(read_parameters(request.parameters(), result));
   result.inputs = TRY(kserve_inputs(tensors));
   return result;
@@ -95,13 +98,16 @@ void render_infer(const EmbedAnswer& answer, const inference::ModelInferRequest&
   response.set_model_name(answer.model);
   response.set_model_version("1");
   response.set_id(request.id());
-  inference::ModelInferResponse::InferOutputTensor& output = *response.add_outputs();
-  output.set_name("embedding");
-  output.set_datatype("FP32");
-  output.add_shape(static_cast<int64_t>(answer.vectors.size()));
-  output.add_shape(answer.vectors.empty() ? 0 : static_cast<int64_t>(answer.vectors[0].size()));
-  std::string& bytes = *response.add_raw_output_contents();
-  for (const std::vector<float>& vector : answer.vectors) bytes += float_bytes(vector);
+  // parse_infer has taken the request.
+  const std::vector<KServeOutput> outputs = wanted_outputs(request).value_or(std::vector<KServeOutput>());
+  for (const KServeOutput& wanted : outputs) {
+    inference::ModelInferResponse::InferOutputTensor& output = *response.add_outputs();
+    output.set_name(wanted.name);
+    output.set_datatype(wanted.datatype());
+    output.add_shape(static_cast<int64_t>(answer.vectors.size()));
+    output.add_shape(answer.vectors.empty() ? 0 : static_cast<int64_t>(answer.vectors[0].size()));
+    *response.add_raw_output_contents() = kserve_output_bytes(wanted, answer.vectors);
+  }
 }
 
 void render_model_metadata(const ModelFacts& facts, inference::ModelMetadataResponse& response) {
@@ -111,9 +117,11 @@ void render_model_metadata(const ModelFacts& facts, inference::ModelMetadataResp
   inference::ModelMetadataResponse::TensorMetadata& text = *response.add_inputs();
   text.set_name("text");
   add_tensor(text, "BYTES", {-1});
-  inference::ModelMetadataResponse::TensorMetadata& embedding = *response.add_outputs();
-  embedding.set_name("embedding");
-  add_tensor(embedding, "FP32", {-1, facts.dimensions});
+  for (const KServeOutput& output : kserve_outputs()) {
+    inference::ModelMetadataResponse::TensorMetadata& tensor = *response.add_outputs();
+    tensor.set_name(output.name);
+    add_tensor(tensor, output.datatype(), {-1, facts.dimensions});
+  }
 }
 
 }  // namespace inlay
