@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PRESET ?= release
 
-.PHONY: help deps build test check fmt tidy asan tsan golden bench compare quickstart
+.PHONY: help deps build test check fmt tidy asan tsan fuzz golden bench compare quickstart
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+: *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -30,8 +30,11 @@ tidy: build      ## clang-tidy over the files that differ from BASE (HEAD unless
 asan:            ## unit tests under the address and undefined-behaviour sanitizers
 	$(MAKE) test PRESET=asan
 
-tsan:            ## unit tests under the thread sanitizer
-	$(MAKE) test PRESET=tsan
+tsan:            ## tests of what uses threads, under the thread sanitizer
+	scripts/tsan
+
+fuzz:            ## clang's libFuzzer on every fuzz target, SECONDS each (60 unless said)
+	scripts/fuzz all $(or $(SECONDS),60)
 
 golden:          ## make the files of tests/golden anew with the reference library
 	. scripts/common.sh && venv_install .venv-reference tools/requirements-reference.txt

@@ -7,23 +7,21 @@
   tenants   two tenants at full speed
   overload  four times what the server can do
   naive     beside a server that calls sentence-transformers text by text (--reference-python)
-  soak      random lengths, clients that vanish and malformed bodies, for --seconds
+  soak      every dialect at --rate, random lengths, clients that vanish and malformed bodies, for --seconds, then a SIGTERM under
+            full load; fails unless all was answered as it should be and memory stayed
   all       every one of these but soak, each with --seconds
 
 Usage: bench/server.py MODE TEXTS.jsonl [--dtype float32,bfloat16,int8] [--seconds 10] [--write]
 TEXTS holds objects with `query` and `text`. wrk is Debian's package wrk.
 """
 import argparse
-import http.client
-import json
 import pathlib
-import random
-import socket
-import time
+import sys
 
 import measure
 import report
 import server_load as load
+from server_soak import soak
 
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -139,53 +137,6 @@ def naive(options):
     return ["precision", "naive req/s at 64", "Inlay req/s at 64", "ratio", "naive P50 ms at 1", "Inlay P50 ms at 1"], rows
 
 
-def rude_client(server, rng):
-    """Sends something that is cut off or no request at all, and leaves."""
-    body = json.dumps({"input": ["hello world " * rng.randrange(1, 200)] * rng.randrange(1, 50)}).encode()
-    request = b"POST /v1/embeddings HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-    if rng.random() < 0.3:
-        request = bytes(rng.randrange(256) for _ in range(200))
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
-        client.sendall(request[:rng.randrange(1, len(request))] if rng.random() < 0.7 else request)
-
-
-def polite_client(connection, rng, words):
-    text = " ".join(rng.choices(words, k=rng.randrange(1, 400)))
-    value = text if rng.random() < 0.5 else [text] * rng.randrange(1, 20)
-    malformed = rng.random() < 0.2
-    body = json.dumps({"input": value})[:-2 if malformed else None]
-    connection.request("POST", "/v1/embeddings", body)
-    response = connection.getresponse()
-    response.read()
-    return response.status, malformed
-
-
-def soak(options):
-    rng = random.Random(11)
-    words = " ".join(load.queries(options.texts, 200)).split()
-    rows = []
-    for dtype in options.dtypes:
-        statuses, levels = {}, []
-        with load.serving(options, "--dtype", dtype) as server:
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
-            end = time.monotonic() + options.seconds
-            for i in range(10**9):
-                if time.monotonic() > end:
-                    break
-                if i % 4 == 0:
-                    rude_client(server, rng)
-                status, malformed = polite_client(connection, rng, words)
-                statuses[status] = statuses.get(status, 0) + 1
-                if (status == 400) != malformed:
-                    print(f"status {status} for a {'malformed' if malformed else 'good'} body")
-                if i % 50 == 0:
-                    levels.append(server.resident_mib())
-            settled = levels[len(levels) // 3:]
-            growth = settled[-1] / settled[0] - 1
-        rows.append((dtype, options.seconds, sum(statuses.values()), sum(n for s, n in statuses.items() if s >= 500), f"{growth:.1%}"))
-    return ["precision", "seconds", "requests", "5xx", "memory grown after the first third"], rows
-
-
 MODES = {"curve": curve, "lists": lists, "mixed": mixed, "tenants": tenants, "overload": overload, "naive": naive, "soak": soak}
 
 
@@ -195,16 +146,21 @@ def main():
     parser.add_argument("texts", type=pathlib.Path)
     parser.add_argument("--dtype", default="float32,bfloat16,int8", help="precisions, with commas")
     parser.add_argument("--seconds", type=int, default=10, help="of each measurement")
+    parser.add_argument("--rate", type=float, default=20, help="requests a second of the soak")
     parser.add_argument("--reference-python", type=pathlib.Path, default=report.ROOT / ".venv-reference" / "bin" / "python",
                         help="an interpreter with sentence-transformers")
     measure.add_common_flags(parser)
     options = parser.parse_args()
     options.dtypes = options.dtype.split(",")
+    failed = False
     for mode in [m for m in MODES if m != "soak"] if options.mode == "all" else [options.mode]:
-        text = report.table(*MODES[mode](options))
+        header, rows = MODES[mode](options)
+        failed |= mode == "soak" and any(row[-1] != "held" for row in rows)
+        text = report.table(header, rows)
         print(f"{mode}\n{text}\n", flush=True)
         if options.write:
             report.write_section(f"server-{mode}", text)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,12 @@ Result<> Engine::Impl::check_ids(const TokenizedText& text) const {
     return fail(ErrorCode::kInvalidArgument, "token id {} at position {} is not in 0 to {}", text.ids[i], i,
                 spec.encoder.vocab_size - 1);
   }
+  // Templates of a tokenizer.json say any number.
+  const int types = std::max(spec.encoder.token_types, 1);
+  for (const int32_t type : text.type_ids) {
+    if (type >= 0 && type < types) continue;
+    return fail(ErrorCode::kInvalidArgument, "token type {} is not in 0 to {}", type, types - 1);
+  }
   return {};
 }
 

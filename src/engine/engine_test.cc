@@ -180,6 +180,22 @@ TEST(Engine, ANonFiniteVectorIsAnError) {
   }
 }
 
+// A template of tokenizer.json may name any type; the table of types has two rows.
+TEST(Engine, TokenTypesThatTheModelLacksAreRefused) {
+  const TestFolder folder;
+  copy_model("bert-tiny", folder);
+  std::string json = must(read_file(folder.path() / "tokenizer.json", 1 << 20));
+  const std::string_view type = "\"type_id\"";
+  for (size_t at = json.find(type); at != std::string::npos; at = json.find(type, at + 1)) {
+    json.replace(json.find_first_of("01", at), 1, "2000000000");
+  }
+  folder.write("tokenizer.json", json);
+  const Engine engine = must(Engine::load({.model = folder.path()}));
+  const Result<TokenizedText> text = engine.tokenize("hello");
+  ASSERT_FALSE(text.has_value());
+  EXPECT_THAT(text.error().message, HasSubstr("token type 2000000000 is not in 0 to 1"));
+}
+
 TEST(Engine, CaseH28PoolingSchemasOldAndNewGiveTheSameVector) {
   TestFolder old_schema;
   copy_model("bert-tiny", old_schema);

@@ -100,6 +100,16 @@ size_t PostProcessor::special_count(bool is_pair) const {
   return count;
 }
 
+int64_t PostProcessor::id_limit() const {
+  int64_t limit = 0;
+  for (const Template* each : {&single, &pair}) {
+    for (const TemplatePiece& piece : *each) {
+      for (const int32_t id : piece.ids) limit = std::max(limit, int64_t{id} + 1);
+    }
+  }
+  return limit;
+}
+
 PostProcessor bert_post_processor(int32_t cls, int32_t sep) {
   const TemplatePiece first{TemplatePart::kFirst, 0, {}};
   const TemplatePiece second{TemplatePart::kSecond, 1, {}};

@@ -28,6 +28,8 @@ struct PostProcessor {
   const Template& of(bool is_pair) const { return is_pair ? pair : single; }
   // Special tokens that are added.
   size_t special_count(bool is_pair) const;
+  // One more than the largest id that is added.
+  int64_t id_limit() const;
 };
 
 // "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]", the second text with type 1.

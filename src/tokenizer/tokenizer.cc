@@ -283,7 +283,8 @@ Result<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skip_sp
 int Tokenizer::vocab_size() const {
   const int64_t in_model = pipeline_->model->vocabulary().id_limit();
   const int64_t added = pipeline_->added_by_id.empty() ? 0 : int64_t{pipeline_->added_by_id.rbegin()->first} + 1;
-  return static_cast<int>(std::min<int64_t>(std::max(in_model, added), INT32_MAX));
+  const int64_t in_templates = pipeline_->post_processor.id_limit();
+  return static_cast<int>(std::min<int64_t>(std::max({in_model, added, in_templates}), INT32_MAX));
 }
 
 int Tokenizer::special_tokens(bool pair) const { return static_cast<int>(pipeline_->post_processor.special_count(pair)); }

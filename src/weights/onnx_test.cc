@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/test_folder.h"
-#include "weights/test_mutations.h"
+#include "weights/test_files.h"
 #include "weights/test_values.h"
 #include "weights/weight_store.h"
 
@@ -92,23 +92,6 @@ TEST(Onnx, BrokenFilesAreErrors) {
   for (size_t size = 0; size < whole.size(); size += 1 + size / 200) {
     [[maybe_unused]] const std::string message = onnx_error(whole.substr(0, size));
   }
-}
-
-TEST(Onnx, MutationsGiveAnErrorOrAResult) {
-  const std::vector<std::string> files = {read_test_file(kFolder + "external/model.onnx")};
-  int good = 0;
-  survive_mutations(files, 20'000, 200, [&good](std::string_view bytes) {
-    const Result<std::vector<OnnxTensor>> tensors = read_onnx(as_bytes(bytes), "m.onnx");
-    if (!tensors) return;
-    ++good;
-    for (const OnnxTensor& tensor : *tensors) {
-      ASSERT_LE(tensor.stored.begin, tensor.stored.end);
-      if (tensor.location.empty()) {
-        ASSERT_LE(tensor.stored.end, bytes.size());
-      }
-    }
-  });
-  EXPECT_GT(good, 1000);
 }
 
 }  // namespace

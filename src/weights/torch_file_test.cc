@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/test_folder.h"
-#include "weights/test_mutations.h"
+#include "weights/test_files.h"
 #include "weights/weight_store.h"
 
 namespace inlay {
@@ -110,30 +110,6 @@ TEST(TorchFile, OtherFilesAreNamed) {
   EXPECT_THAT(error_of("").message, HasSubstr("no file of torch.save"));
   EXPECT_THAT(error_of("\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.").message,
               HasSubstr("not one that torch.save wrote"));
-}
-
-TEST(TorchFile, MutationsGiveAnErrorOrAResult) {
-  std::vector<std::string> files;
-  for (const char* file : {"zip.bin", "before-zip.bin", "checkpoint.pt", "hostile.bin"}) {
-    files.push_back(read_test_file(kFolder + file));
-  }
-  int good = 0;
-  survive_mutations(files, 20'000, 100, [&good](std::string_view bytes) {
-    const Result<std::vector<StoredTensor>> tensors = read_torch_file(as_bytes(bytes), "m.bin");
-    if (!tensors) return;
-    ++good;
-    for (const StoredTensor& tensor : *tensors) {
-      ASSERT_LE(tensor.begin, tensor.end);
-      ASSERT_LE(tensor.end, bytes.size());
-      if (!tensor.dtype || !is_float_type(*tensor.dtype)) continue;
-      const TensorView view = {*tensor.dtype, tensor.shape, as_bytes(bytes).subspan(tensor.begin, tensor.end - tensor.begin),
-                               tensor.strides};
-      std::vector<float> values(static_cast<size_t>(view.element_count()));
-      ASSERT_TRUE(to_float(view, 0, values).has_value());
-    }
-  });
-  EXPECT_GT(good, 1000);
-  EXPECT_LT(good, 19'000);
 }
 
 }  // namespace

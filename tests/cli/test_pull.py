@@ -151,6 +151,104 @@ def test_gated_models_want_a_token(inlay, hub, environment):
     assert all("Authorization" not in entry[3] for entry in hub.requests if entry[0] == "store")
 
 
+def test_the_token_stays_with_the_hub(inlay, hub, environment):
+    hub.gated, hub.token, hub.store_host = True, "secret", "localhost"
+    hub.faults[WEIGHTS] = ["cut"]
+    done = inlay("pull", "org/tiny", env=environment | {"HF_TOKEN": "secret"})
+    assert done.code == 0, done.err
+    elsewhere = [entry for entry in hub.requests if entry[0] == "store"]
+    assert len(elsewhere) == 2
+    assert not any("secret" in str(entry) for entry in elsewhere)
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_as_a_whole(inlay, hub, environment, repository):
+    old = hub.files[WEIGHTS]
+    hub.faults[WEIGHTS] = ["cut", 404]
+    assert inlay("pull", "org/tiny", env=environment).code == 3
+    rest = repository / "blobs" / f"{hub.etag(WEIGHTS)}.incomplete"
+    assert rest.read_bytes() == old[: len(old) // 2]
+    hub.files[WEIGHTS] = new = old[:-1] + bytes([old[-1] ^ 1])
+    hub.commit = "f" * 40
+    hub.requests.clear()
+    done = inlay("pull", "org/tiny", env=environment)
+    assert done.code == 0, done.err
+    assert (pathlib.Path(done.out.strip()) / WEIGHTS).read_bytes() == new
+    assert [entry[3].get("Range") for entry in hub.seen("GET", WEIGHTS)] == [None, None]  # the hub, then the store
+
+
+def test_a_file_that_changes_behind_its_etag_is_refused(inlay, hub, environment, repository):
+    """What is there belongs to the promised file, what comes now to another one."""
+    good = hub.files[WEIGHTS]
+    hub.etags[WEIGHTS] = etag = hub.etag(WEIGHTS)
+    (repository / "blobs").mkdir(parents=True)
+    (repository / "blobs" / f"{etag}.incomplete").write_bytes(good[:1234])
+    hub.files[WEIGHTS] = bytes(len(good))
+    done = inlay("pull", "org/tiny", env=environment)
+    assert done.code == 7 and "SHA-256" in done.err
+    assert not (repository / "blobs" / etag).exists()
+
+
+def test_a_full_disk_is_said_at_once(inlay, hub, environment, repository):
+    (repository / "blobs").mkdir(parents=True)
+    rest = repository / "blobs" / f"{hub.etag(WEIGHTS)}.incomplete"
+    rest.symlink_to("/dev/full")
+    done = inlay("pull", "org/tiny", env=environment)
+    assert done.code == 5 and "cannot write: No space left on device" in done.err
+    assert len(hub.seen("GET", WEIGHTS)) <= 2  # the hub and the store, once
+    assert not (repository / "refs" / "main").exists()
+
+
+def test_a_file_larger_than_the_disk_is_not_begun(inlay, hub, environment):
+    hub.sizes[WEIGHTS] = 10**17
+    done = inlay("pull", "org/tiny", env=environment)
+    assert done.code == 5 and "bytes free" in done.err
+    assert not hub.seen("GET", WEIGHTS)
+
+
+@pytest.mark.parametrize("linked", ["", "models--org--tiny/blobs"])
+def test_caches_behind_links(inlay, hub, environment, tmp_path, tiny, linked):
+    """The cache, or the large files in it, on another disk."""
+    (tmp_path / "disk").mkdir()
+    link = tmp_path / "home" / "hub" / linked
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path / "disk")
+    done = inlay("pull", "org/tiny", env=environment)
+    assert done.code == 0, done.err
+    folder = pathlib.Path(done.out.strip())
+    assert all((folder / path).read_bytes() == data for path, data in model_files(tiny).items())
+    hub.requests.clear()
+    assert inlay("pull", "org/tiny", env=environment).code == 0
+    assert len(hub.requests) == 1
+
+
+def test_offline_with_a_file_missing(inlay, hub, environment, repository):
+    assert inlay("pull", "org/tiny", env=environment).code == 0
+    offline = environment | {"HF_HUB_OFFLINE": "1"}
+    (repository / "blobs" / hub.etag(WEIGHTS)).unlink()  # its link stays
+    done = inlay("embed", "--model", "org/tiny", stdin="hello\n", env=offline)
+    assert done.code != 0 and WEIGHTS in done.err
+    hub.requests.clear()
+    assert inlay("embed", "--model", "org/tiny", stdin="hello\n", env=environment).code == 0
+    assert hub.seen("GET", WEIGHTS)
+
+
+@pytest.mark.parametrize("listing", [b"", b"[]", b"{}", b'{"sha": "../../x", "siblings": []}', b'{"sha": "' + b"0" * 40 + b'"}',
+                                     b'{"sha": "' + b"0" * 40 + b'", "siblings": [{"name": "a"}]}'])
+def test_listings_that_say_nothing(inlay, hub, environment, repository, listing):
+    hub.listing = listing
+    done = inlay("pull", "org/tiny", env=environment)
+    assert done.code in (3, 7) and "/api/models/org/tiny" in done.err
+    assert not repository.exists()
+
+
+@pytest.mark.parametrize("etag", ["", "../../x", "a/b", ".hidden"])
+def test_etags_that_are_no_names_are_refused(inlay, hub, environment, repository, etag):
+    hub.etags["config.json"] = etag
+    done = inlay("pull", "org/tiny", env=environment)
+    assert done.code == 4 and "no usable ETag" in done.err
+    assert not (repository / "snapshots" / COMMIT / "config.json").exists()
+
+
 def test_offline(inlay, hub, environment):
     offline = environment | {"HF_HUB_OFFLINE": "1"}
     done = inlay("pull", "org/tiny", env=offline)

@@ -68,6 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(404, X_Error_Code="RevisionNotFound", X_Error_Message="Invalid rev id")
         siblings = [{"rfilename": file} for file in self.server.hub.files]
         body = json.dumps({"id": self.server.hub.repository, "sha": self.server.hub.commit, "siblings": siblings}).encode()
+        body = self.server.hub.listing if self.server.hub.listing is not None else body
         self.answer(200, body, Content_Type="application/json")
 
     def resolve(self, file):
@@ -76,9 +77,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send_file(file, ETag=f'"{self.server.hub.etag(file)}"', X_Repo_Commit=self.server.hub.commit)
         self.answer(
             302,
-            Location=f"http://127.0.0.1:{self.server.hub.store.server_port}/{urllib.parse.quote(file)}",
+            Location=f"http://{self.server.hub.store_host}:{self.server.hub.store.server_port}/{urllib.parse.quote(file)}",
             X_Linked_Etag=f'"{self.server.hub.etag(file)}"',
-            X_Linked_Size=str(len(data)),
+            X_Linked_Size=str(self.server.hub.sizes.get(file, len(data))),
             X_Repo_Commit=self.server.hub.commit,
             ETag='"something else"',
         )
@@ -128,6 +129,10 @@ class FakeHub:
         self.gated = gated
         self.commit = COMMIT
         self.faults = {}
+        self.listing = None  # bytes in place of the listing
+        self.sizes = {}  # what is said of a large file's size, where that is not the truth
+        self.etags = {}  # likewise of ETags
+        self.store_host = "127.0.0.1"
         self.busy = 0  # so many requests for the listing are answered 503
         self.requests = []  # (server, method, path, headers)
         self.main = self._serve("main")
@@ -144,6 +149,8 @@ class FakeHub:
 
     def etag(self, path):
         data = self.files[path]
+        if path in self.etags:
+            return self.etags[path]
         return hashlib.sha256(data).hexdigest() if len(data) > self.large else git_hash(data)
 
     def _serve(self, name):
