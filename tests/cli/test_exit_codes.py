@@ -30,7 +30,7 @@ def test_version(inlay):
         (["embed", "--model", "{tiny}", "--normalize", "maybe"], "maybe"),
         (["embed", "--model", "{tiny}", "--truncate-side", "middle"], "middle"),
         (["embed", "--model", "{tiny}", "--on-error", "ignore"], "ignore"),
-        (["embed", "--model", "{tiny}", "--input-format", "csv"], "csv"),
+        (["embed", "--model", "{tiny}", "--input-format", "xml"], "xml"),
         (["embed", "--model", "{tiny}", "--output-format", "csv"], "csv"),
         (["embed", "--model", "{tiny}", "--threads", "0"], "--threads"),
         (["embed", "--model", "{tiny}", "--threads", "two"], "--threads"),
