@@ -42,7 +42,7 @@ def test_version(inlay):
         (["embed", "--model", "{tiny}", "--output", "out.bin"], "out.bin"),
         (["embed", "--model", "{tiny}", "--output", "/", "--output-format", "npy"], "found a folder"),
         (["embed", "--model", "{tiny}", "--output-format", "npy"], "regular file"),
-        (["embed", "--model", "{tiny}", "--input", "x.parquet"], ".parquet files are not read"),
+        (["embed", "--model", "{tiny}", "--input", "x.parquet"], "Parquet isn't read"),
         (["embed", "--model", "{tiny}", "--input", "/"], "found a folder"),
         (["embed", "--model", "{tiny}", "--log-level", "loud"], "loud"),
         (["tokenize", "--model", "{tiny}", "--pair", "one"], "odd"),
