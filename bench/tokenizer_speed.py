@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Speed of the tokenizer beside PyPI's `tokenizers`, both on one thread, in one run, on the same texts.
 
-    python3 bench/tokenizer_speed.py MODEL_FOLDER [--shared ../shared] [--rounds 5] [--json]
+    python3 bench/tokenizer_speed.py MODEL_FOLDER [--shared ../shared] [--rounds 5] [--rows N] [--languages en,zh] [--json]
 
 Needs tests/requirements.txt and a release build. Each side encodes every text of a language in turn, special tokens added and
-nothing truncated; the fastest of the rounds counts. `tokenizers` is timed through encode_batch_fast, its quickest call, and
+nothing truncated; the fastest of as many rounds counts on either side. `tokenizers` is timed through encode_batch_fast, its quickest call, and
 through encode, the usual one.
 """
 import argparse
@@ -43,6 +43,8 @@ def main():
     parser.add_argument("model", type=pathlib.Path)
     parser.add_argument("--shared", type=pathlib.Path, default=parity.SHARED)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", type=int, help="no more texts of a language than this")
+    parser.add_argument("--languages", default=",".join(parity.LANGUAGES))
     parser.add_argument("--json", action="store_true", help="one JSON line a language")
     arguments = parser.parse_args()
     parity.SHARED = arguments.shared
@@ -51,14 +53,13 @@ def main():
     reference.no_padding()
     if not arguments.json:
         print(f"{'':4} {'Inlay MB/s':>11} {'ids/us':>7} {'batch_fast':>11} {'encode':>8} {'ratio':>7} {'ratio':>7}")
-    for language in parity.LANGUAGES:
-        texts = parity.read_rows(language)
+    for language in arguments.languages.split(","):
+        texts = parity.read_rows(language)[: arguments.rows]
         if not texts:
             sys.exit(f"no texts of {language} in {arguments.shared}")
         ours = time_inlay(arguments.model, texts, arguments.rounds)
-        rounds = max(1, arguments.rounds // 2)
-        batch = fastest(rounds, lambda: reference.encode_batch_fast(texts))
-        single = fastest(rounds, lambda: [reference.encode(text) for text in texts])
+        batch = fastest(arguments.rounds, lambda: reference.encode_batch_fast(texts))
+        single = fastest(arguments.rounds, lambda: [reference.encode(text) for text in texts])
         speed, ids = ours["bytes"] / ours["seconds"] / 1e6, ours["ids"] / ours["seconds"] / 1e6
         row = {"language": language, "inlay_mb_s": speed, "encode_batch_fast_mb_s": ours["bytes"] / batch / 1e6,
                "encode_mb_s": ours["bytes"] / single / 1e6, "ratio_to_batch_fast": batch / ours["seconds"], "ratio_to_encode": single / ours["seconds"]}

@@ -313,9 +313,10 @@ class JinaBert(torch.nn.Module):
                 layer.mlp.layernorm = norm(hidden, eps=1e-12)
             self.encoder.layer.append(layer)
 
-    def forward(self, ids):
+    def forward(self, ids, types=None):
         table = self.embeddings
-        x = table.LayerNorm(table.word_embeddings(ids[0]) + table.token_type_embeddings(torch.zeros_like(ids[0])))
+        kinds = torch.zeros_like(ids[0]) if types is None else types[0]
+        x = table.LayerNorm(table.word_embeddings(ids[0]) + table.token_type_embeddings(kinds))
         for layer in self.encoder.layer:
             out = layer.attention.output
             y = out.LayerNorm(out.dense(layer.attention.self(x)) + x)

@@ -41,6 +41,15 @@ struct ModelOptions {
   std::filesystem::path weight_cache = {};
 };
 
+// How one call takes its texts, in place of the prompt that the model was loaded with. At most one of the three is given.
+struct TextSettings {
+  std::optional<std::string> prompt = {};       // put before every text; "" is none
+  std::optional<std::string> prompt_name = {};  // one of the model's prompts
+  // What the texts are: search_query, search_document, query, document, passage, classification or clustering. Takes the
+  // model's prompt for that, if it has one; models for late interaction keep punctuation in queries only.
+  std::optional<std::string> input_type = {};
+};
+
 // A text's place in the list that was given, and how well it answers the query.
 struct RankedText {
   size_t index = 0;
@@ -71,11 +80,13 @@ class Model {
   std::string dtype() const;  // never "auto"
 
   // Result i belongs to texts[i]. A text that cannot be embedded has its own error; the others are not touched by it.
-  std::vector<Result<Vector>> embed(std::span<const std::string> texts) const;
-  Result<Vector> embed(std::string_view text) const;
+  std::vector<Result<Vector>> embed(std::span<const std::string> texts, const TextSettings& settings = {}) const;
+  Result<Vector> embed(std::string_view text, const TextSettings& settings = {}) const;
   // Token ids, used as given: no special tokens are added. Each must be in [0, vocabulary).
   std::vector<Result<Vector>> embed_ids(std::span<const std::vector<int64_t>> texts) const;
 
+  // Names of the model's prompts.
+  std::vector<std::string> prompt_names() const;
   // What the model gives: some of "vector" (embed), "scores" (rerank, classify), "sparse" and "tokens". Asking for anything
   // else is kUnsupported.
   std::vector<std::string> outputs() const;
@@ -90,12 +101,12 @@ class Model {
   // Score j of result i is how well labels()[j] fits texts[i].
   std::vector<Result<std::vector<float>>> classify(std::span<const std::string> texts, Scores scores = Scores::kModel) const;
   // Weights of words (SPLADE, bge-m3).
-  std::vector<Result<SparseVector>> embed_sparse(std::span<const std::string> texts) const;
+  std::vector<Result<SparseVector>> embed_sparse(std::span<const std::string> texts, const TextSettings& settings = {}) const;
   // One vector for each chunk of one text. The chunks are read together, so that each is understood beside the others (late
   // chunking); too many tokens for the model are kTooLarge.
   Result<std::vector<Vector>> embed_chunks(std::span<const std::string> chunks) const;
   // One vector for each token: the last hidden states, or what a model for late interaction makes of them.
-  std::vector<Result<TokenVectors>> embed_tokens(std::span<const std::string> texts) const;
+  std::vector<Result<TokenVectors>> embed_tokens(std::span<const std::string> texts, const TextSettings& settings = {}) const;
 
   // The ids that embed() would run for the text, prompt and special tokens included.
   Result<std::vector<int32_t>> tokenize(std::string_view text) const;

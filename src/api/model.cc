@@ -1,5 +1,6 @@
 // The public interface over the engine.
 #include "engine/engine.h"
+#include "engine/input_type.h"
 #include "engine/option_names.h"
 #include "engine/rerank.h"
 #include "hub/locate_model.h"
@@ -35,6 +36,20 @@ ScoreForm form_of(Scores scores) {
   return ScoreForm::kProbability;
 }
 
+Result<TextOptions> text_options(const Engine& engine, const TextSettings& settings) {
+  if (int{settings.prompt.has_value()} + settings.prompt_name.has_value() + settings.input_type.has_value() > 1) {
+    return fail(ErrorCode::kInvalidArgument, "give one of prompt, prompt_name and input_type");
+  }
+  TextOptions options;
+  if (settings.prompt) options.prompt = settings.prompt;
+  if (settings.prompt_name) options.prompt = TRY(resolve_prompt({.prompt_name = settings.prompt_name}, engine.spec()));
+  if (settings.input_type) {
+    options.prompt = TRY(prompt_for_input_type(*settings.input_type, engine.spec().prompts));
+    options.is_query = is_query_type(*settings.input_type);
+  }
+  return options;
+}
+
 }  // namespace
 
 struct Model::Impl {
@@ -60,12 +75,18 @@ struct Model::Impl {
     return results;
   }
 
+  Result<TokenizedText> tokenize(std::string_view text, const Result<TextOptions>& options) const {
+    return options ? engine.tokenize(text, *options) : tl::unexpected<Error>(options.error());
+  }
+
   // Runs texts for one kind of output, and gives what `take` takes of each.
   template <class Taken, class Take>
-  std::vector<Result<Taken>> run(std::span<const std::string> texts, OutputKind kind, const Take& take) const {
+  std::vector<Result<Taken>> run(std::span<const std::string> texts, OutputKind kind, const TextSettings& settings,
+                                 const Take& take) const {
+    const Result<TextOptions> options = text_options(engine, settings);
     std::vector<Result<TokenizedText>> inputs;
     for (const std::string& text : texts) {
-      inputs.push_back(engine.tokenize(text));
+      inputs.push_back(tokenize(text, options));
       if (inputs.back()) inputs.back()->outputs = {kind};
     }
     std::vector<Result<Taken>> results;
@@ -92,16 +113,24 @@ int Model::dimensions() const { return impl_->engine.dimensions(); }
 int Model::max_length() const { return impl_->engine.max_length(); }
 std::string Model::dtype() const { return std::string(precision_name(impl_->engine.precision())); }
 
-std::vector<Result<Vector>> Model::embed(std::span<const std::string> texts) const {
-  return impl_->embed(texts.size(), [&](size_t i) { return impl_->engine.tokenize(texts[i]); });
+std::vector<Result<Vector>> Model::embed(std::span<const std::string> texts, const TextSettings& settings) const {
+  const Result<TextOptions> options = text_options(impl_->engine, settings);
+  return impl_->embed(texts.size(), [&](size_t i) { return impl_->tokenize(texts[i], options); });
 }
 
-Result<Vector> Model::embed(std::string_view text) const {
-  return std::move(impl_->embed(1, [&](size_t) { return impl_->engine.tokenize(text); }).front());
+Result<Vector> Model::embed(std::string_view text, const TextSettings& settings) const {
+  const Result<TextOptions> options = text_options(impl_->engine, settings);
+  return std::move(impl_->embed(1, [&](size_t) { return impl_->tokenize(text, options); }).front());
 }
 
 std::vector<Result<Vector>> Model::embed_ids(std::span<const std::vector<int64_t>> texts) const {
   return impl_->embed(texts.size(), [&](size_t i) { return impl_->engine.from_ids(texts[i]); });
+}
+
+std::vector<std::string> Model::prompt_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : impl_->engine.spec().prompts) names.push_back(name);
+  return names;
 }
 
 std::vector<std::string> Model::outputs() const {
@@ -130,18 +159,20 @@ Result<std::vector<RankedText>> Model::rerank(std::string_view query, std::span<
 }
 
 std::vector<Result<std::vector<float>>> Model::classify(std::span<const std::string> texts, Scores scores) const {
-  return impl_->run<std::vector<float>>(texts, OutputKind::kScores, [&](TextOutput output) {
+  return impl_->run<std::vector<float>>(texts, OutputKind::kScores, {}, [&](TextOutput output) {
     finish_scores(impl_->engine.spec(), form_of(scores), output.scores);
     return std::move(output.scores);
   });
 }
 
-std::vector<Result<SparseVector>> Model::embed_sparse(std::span<const std::string> texts) const {
-  return impl_->run<SparseVector>(texts, OutputKind::kSparse, [](TextOutput output) { return std::move(output.sparse); });
+std::vector<Result<SparseVector>> Model::embed_sparse(std::span<const std::string> texts, const TextSettings& settings) const {
+  return impl_->run<SparseVector>(texts, OutputKind::kSparse, settings,
+                                  [](TextOutput output) { return std::move(output.sparse); });
 }
 
-std::vector<Result<TokenVectors>> Model::embed_tokens(std::span<const std::string> texts) const {
-  return impl_->run<TokenVectors>(texts, OutputKind::kTokens, [](TextOutput output) { return std::move(output.tokens); });
+std::vector<Result<TokenVectors>> Model::embed_tokens(std::span<const std::string> texts, const TextSettings& settings) const {
+  return impl_->run<TokenVectors>(texts, OutputKind::kTokens, settings,
+                                  [](TextOutput output) { return std::move(output.tokens); });
 }
 
 Result<std::vector<Vector>> Model::embed_chunks(std::span<const std::string> chunks) const {

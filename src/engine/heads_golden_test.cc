@@ -7,9 +7,10 @@ namespace {
 
 // Relative to the largest number of a list; wrong eps, activations or positions move them by 1e-4 and more.
 constexpr float kTolerance = 1e-5F;
-constexpr std::array<const char*, 11> kFamilies = {"heads-bert",       "heads-roberta", "heads-xlm-roberta", "heads-camembert",
+constexpr std::array<const char*, 15> kFamilies = {"heads-bert",       "heads-roberta", "heads-xlm-roberta", "heads-camembert",
                                                    "heads-distilbert", "heads-electra", "heads-albert",      "heads-mpnet",
-                                                   "heads-modernbert", "heads-deberta", "heads-qwen3"};
+                                                   "heads-modernbert", "heads-deberta", "heads-qwen3",       "heads-new",
+                                                   "heads-gte",        "heads-nomic",   "heads-jina-bert"};
 // Those that have a masked language model too.
 constexpr std::array<const char*, 9> kMaskedFamilies = {"heads-bert",      "heads-roberta",    "heads-xlm-roberta",
                                                         "heads-camembert", "heads-distilbert", "heads-electra",

@@ -71,6 +71,17 @@ std::string folder_name(const std::filesystem::path& file) {
   return fmt::format("{}-{:016x}", file.stem().string().substr(0, 100), sum.value());
 }
 
+// Files that are taken from beside a GGUF file rather than made of its facts.
+constexpr std::array<const char*, 9> kBeside = {"tokenizer.json",
+                                                "tokenizer_config.json",
+                                                "special_tokens_map.json",
+                                                "added_tokens.json",
+                                                "vocab.txt",
+                                                "vocab.json",
+                                                "merges.txt",
+                                                "tokenizer.model",
+                                                "config_sentence_transformers.json"};
+
 // A folder in the cache with the file's facts as files, and links to it and to the tokenizer that lies beside it.
 Result<std::filesystem::path> lay_out_gguf(const std::filesystem::path& given) {
   std::error_code error;
@@ -83,14 +94,18 @@ Result<std::filesystem::path> lay_out_gguf(const std::filesystem::path& given) {
   TRY_VOID(make_user_cache(folder));
   // Files beside the one that was named, not beside what a link leads to.
   const std::filesystem::path beside = std::filesystem::absolute(given).parent_path();
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json",
-                           "merges.txt", "config_sentence_transformers.json"}) {
+  for (const char* name : kBeside) {
     if (!is_there(beside / name)) continue;
     files.erase(name);
+    if (std::string_view(name) == "tokenizer.json") {
+      files.erase("tokenizer.model");
+      files.erase("tokenizer_config.json");
+    }
     TRY_VOID(point(folder / name, beside / name));
   }
-  if (!files.contains("tokenizer.json") && !is_there(folder / "tokenizer.json") && !is_there(folder / "vocab.txt") &&
-      !is_there(folder / "vocab.json")) {
+  const auto has_tokenizer = [&](const char* name) { return files.contains(name) || is_there(folder / name); };
+  if (!has_tokenizer("tokenizer.json") && !has_tokenizer("tokenizer.model") && !has_tokenizer("vocab.txt") &&
+      !has_tokenizer("vocab.json")) {
     return fail(
         ErrorCode::kUnsupported,
         "{}: its tokenizer is of the kind '{}', which isn't taken from the file; put the model's tokenizer.json beside it",

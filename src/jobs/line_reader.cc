@@ -81,7 +81,7 @@ Result<std::optional<Line>> LineReader::next() {
     if (line_end != std::string_view::npos && line_end <= max_line_bytes_) {
       const std::string_view line = unread().substr(0, line_end);
       take(line_end + 1);
-      return Line{++lines_, without_carriage_return(line), false};
+      return Line{++lines_, without_carriage_return(line), false, line.ends_with('\r')};
     }
     searched = unread().size();
     if (searched > max_line_bytes_) return skip_long_line();

@@ -17,9 +17,10 @@ namespace inlay {
 using ByteSource = std::function<Result<size_t>(std::span<char>)>;
 
 struct Line {
-  uint64_t number = 0;    // from 1, counting every line of the input
-  std::string_view text;  // without its line break (LF or CRLF); valid until the next call
-  bool too_long = false;  // more than the limit: `text` is empty and the rest of the line was skipped unread
+  uint64_t number = 0;      // from 1, counting every line of the input
+  std::string_view text;    // without its line break (LF or CRLF); valid until the next call
+  bool too_long = false;    // more than the limit: `text` is empty and the rest of the line was skipped unread
+  bool has_return = false;  // the line break was CRLF
 };
 
 // A UTF-8 byte order mark at the start is skipped. Text in UTF-16 and well-known binary formats (gzip, zstd, Parquet) are

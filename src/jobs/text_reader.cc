@@ -16,8 +16,7 @@ constexpr std::array<std::string_view, 19> kWideSpaces = {"\u0085", "\u00a0", "\
                                                           "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
                                                           "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
 
-constexpr std::array<std::string_view, 10> kRefusedSuffixes = {".csv", ".tsv", ".parquet", ".gz",    ".zst",
-                                                               ".bz2", ".xz",  ".zip",     ".arrow", ".xlsx"};
+constexpr std::array<std::string_view, 7> kRefusedSuffixes = {".gz", ".zst", ".bz2", ".xz", ".zip", ".arrow", ".xlsx"};
 
 size_t wide_space_length(std::string_view text) {
   for (const std::string_view space : kWideSpaces) {
@@ -77,6 +76,8 @@ std::optional<InputFormat> input_format_from_name(std::string_view name) {
   if (name == "auto") return InputFormat::kAuto;
   if (name == "jsonl") return InputFormat::kJsonl;
   if (name == "text") return InputFormat::kText;
+  if (name == "csv") return InputFormat::kCsv;
+  if (name == "tsv") return InputFormat::kTsv;
   return std::nullopt;
 }
 
@@ -84,9 +85,17 @@ Result<InputFormat> input_format_of(const std::string& name) {
   const std::string suffix = std::filesystem::path(name).extension().string();
   if (suffix == ".jsonl" || suffix == ".ndjson" || suffix == ".json") return InputFormat::kJsonl;
   if (suffix == ".txt") return InputFormat::kText;
+  if (suffix == ".csv") return InputFormat::kCsv;
+  if (suffix == ".tsv") return InputFormat::kTsv;
+  if (suffix == ".parquet") {
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: Parquet isn't read; convert it to JSON lines, as with pandas: "
+                "read_parquet(...).to_json(..., orient='records', lines=True)",
+                name);
+  }
   if (std::find(kRefusedSuffixes.begin(), kRefusedSuffixes.end(), suffix) == kRefusedSuffixes.end()) return InputFormat::kAuto;
   return fail(ErrorCode::kInvalidArgument,
-              "{}: {} files are not read; give JSON lines or plain text, or say --input-format to read it as such", name,
+              "{}: {} files are not read; give JSON lines, CSV or plain text, or say --input-format to read it as such", name,
               suffix);
 }
 
@@ -146,12 +155,56 @@ TextRow TextReader::read_json(const Line& line) const {
   return row;
 }
 
+Result<> TextReader::read_header() {
+  csv_.emplace(options_.format == InputFormat::kTsv ? '\t' : ',', options_.max_line_bytes);
+  const std::optional<CsvRecord> header = TRY(csv_->next(lines_));
+  if (!header) return {};
+  columns_ = TRY(header->fields);
+  text_column_ = static_cast<size_t>(std::find(columns_.begin(), columns_.end(), options_.text_field) - columns_.begin());
+  if (text_column_ < columns_.size()) return {};
+  return fail(ErrorCode::kInvalidArgument, "the header has no column '{}'; it has: {}", options_.text_field,
+              fmt::format("{}", fmt::join(columns_, ", ")).substr(0, 500));
+}
+
+TextRow TextReader::read_record(const CsvRecord& record) const {
+  TextRow row{record.number, {}, std::string()};
+  if (!record.fields) {
+    row.text = tl::unexpected<Error>(record.fields.error());
+    return row;
+  }
+  const std::vector<std::string>& fields = *record.fields;
+  if (fields.size() != columns_.size()) {
+    row.text = fail(ErrorCode::kInvalidArgument, "record {} (line {}): found {} fields, the header has {}", record.number,
+                    record.line, fields.size(), columns_.size());
+    return row;
+  }
+  const auto find = [&](const std::string& name) {
+    const auto found = std::find(columns_.begin(), columns_.end(), name);
+    return found == columns_.end() ? std::string() : fields[static_cast<size_t>(found - columns_.begin())];
+  };
+  if (const std::string id = find(options_.id_field); !id.empty()) append_json_string(row.id, id);
+  for (const std::string& field : options_.more_fields) row.more.push_back(find(field));
+  row.text = fields[text_column_];
+  if (is_blank(*row.text)) {
+    row.text = fail(ErrorCode::kInvalidArgument, "record {} (line {}): the text is blank", record.number, record.line);
+  }
+  return row;
+}
+
+Result<std::optional<TextRow>> TextReader::next_record() {
+  if (!csv_) TRY_VOID(read_header().map_error(within(name_)));
+  const std::optional<CsvRecord> record = TRY(csv_->next(lines_).map_error(within(name_)));
+  return record ? std::optional<TextRow>(read_record(*record)) : std::nullopt;
+}
+
 Result<std::optional<TextRow>> TextReader::next() {
   if (Result<> chosen = choose_format(); !chosen)
     return chosen.map_error(within(name_)).map([] { return std::optional<TextRow>(); });
-  if (!options_.ids_field.empty() && options_.format == InputFormat::kText) {
-    return fail(ErrorCode::kInvalidArgument, "{}: token ids are read from JSON lines, this is plain text", name_);
+  if (!options_.ids_field.empty() && options_.format != InputFormat::kJsonl) {
+    return fail(ErrorCode::kInvalidArgument, "{}: token ids are read from JSON lines, this is {}", name_,
+                options_.format == InputFormat::kText ? "plain text" : "CSV");
   }
+  if (options_.format == InputFormat::kCsv || options_.format == InputFormat::kTsv) return next_record();
   while (true) {
     const Result<std::optional<Line>> read = lines_.next();
     if (!read) return tl::unexpected<Error>(within(name_)(read.error()));

@@ -144,7 +144,7 @@ TEST(TextReader, TheFormatAskedForWins) {
 }
 
 TEST(TextReader, RefusesFormatsThatItDoesNotRead) {
-  EXPECT_THAT(input_format_of("a.csv").error().message, HasSubstr("a.csv: .csv files are not read"));
+  EXPECT_THAT(input_format_of("a.xlsx").error().message, HasSubstr("a.xlsx: .xlsx files are not read"));
   EXPECT_EQ(TextReader::open("a.parquet", {}).error().code, ErrorCode::kInvalidArgument);
 }
 

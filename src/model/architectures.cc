@@ -18,6 +18,7 @@ constexpr BlockArchitecture kArchitectures[] = {
     {"mistral", read_decoder_config, load_decoder},
     {"eurobert", read_decoder_config, load_decoder},
     {"gemma3_text", read_gemma3_config, load_decoder},
+    {"gemma-embedding", read_gemma3_config, load_decoder},
     {"mpnet", read_mpnet_config, load_mpnet},
     {"t5", read_t5_config, load_t5},
     {"nomic_bert", read_nomic_config, load_rotary_bert},

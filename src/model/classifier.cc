@@ -19,6 +19,7 @@ struct ClassifierLayout {
   std::string_view norm = {};                     // after the hidden layer
   Pooling pooling = Pooling::kCls;
   bool needs_biases = true;  // else they are used where they are there
+  bool needs_dense = true;   // else a checkpoint may have no hidden layer
 };
 
 constexpr std::string_view kDense = "classifier.dense";
@@ -37,8 +38,8 @@ constexpr std::array<ClassifierLayout, 19> kClassifierLayouts = {{
     {"deberta-v2", "pooler.dense", Activation::kGelu},
     {"jina_bert", "pooler.dense", Activation::kTanh},
     {"nomic_bert", "pooler.dense", Activation::kTanh},
-    {"new", "pooler.dense", Activation::kTanh},
-    {"gte", "pooler.dense", Activation::kTanh},
+    {.model_type = "new", .dense = "pooler.dense", .activation = Activation::kTanh, .needs_dense = false},
+    {.model_type = "gte", .dense = "pooler.dense", .activation = Activation::kTanh, .needs_dense = false},
     {.model_type = "modernbert",
      .dense = "head.dense",
      .activation = Activation::kGelu,
@@ -95,8 +96,8 @@ Result<Classifier> Classifier::load(const ModelSpec& spec, const WeightStore& st
   classifier.pooling_.modes = {wanted.pools_mean ? Pooling::kMean : layout.pooling};
   if (layout.pooling == Pooling::kLastToken) classifier.padding_ = wanted.padding;
   const auto has_bias = [&](const std::string& name) { return layout.needs_biases || weights.contains(name + ".bias"); };
-  if (!layout.dense.empty()) {
-    const std::string dense(layout.dense);
+  const std::string dense(layout.dense);
+  if (!dense.empty() && (layout.needs_dense || weights.contains(dense + ".weight"))) {
     classifier.steps_.add_dense(TRY(weights.linear(dense, hidden, hidden, has_bias(dense))),
                                 wanted.hidden_activation.value_or(layout.activation));
   }

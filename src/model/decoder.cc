@@ -20,7 +20,9 @@ constexpr double kMostPositions = 1 << 20;
 constexpr int kQwen3HeadDim = 128;
 constexpr int kDefaultWindow = 4096;
 
-bool is_gemma(const EncoderConfig& config) { return config.model_type == "gemma3_text"; }
+// Checkpoints store Gemma's norms less one; GGUF files, whose architecture this name is, store them whole.
+bool has_whole_norms(const EncoderConfig& config) { return config.model_type == "gemma-embedding"; }
+bool is_gemma(const EncoderConfig& config) { return config.model_type == "gemma3_text" || has_whole_norms(config); }
 
 // Causal unless the config says otherwise.
 Result<bool> read_causal(const Json& config, const EncoderConfig& encoder) {
@@ -58,7 +60,7 @@ Result<> read_biases(const Json& config, EncoderConfig& encoder) {
 }
 
 Result<NormWeights> load_norm(const EncoderConfig& config, const WeightPacker& packer, const std::string& name, int size) {
-  return packer.rms_norm(name, size, config.layer_norm_eps, is_gemma(config) ? 1.0F : 0.0F);
+  return packer.rms_norm(name, size, config.layer_norm_eps, is_gemma(config) && !has_whole_norms(config) ? 1.0F : 0.0F);
 }
 
 Result<> load_attention(const EncoderConfig& config, const WeightPacker& packer, const std::string& prefix,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "engine/input_type.h"
 #include "server/api/fields.h"
 #include "server/api/vectors.h"
 
@@ -131,6 +132,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       return fail(ErrorCode::kInvalidArgument, "`max_tokens` is {}, wanted 1 or more", *request.max_tokens);
     }
     if (request.output != OutputKind::kScores) text_options_.prompt = TRY(prompt_of(request, facts));
+    text_options_.is_query = is_query_type(request.input_type.value_or(""));
     if (request.max_tokens)
       text_options_.max_length = static_cast<int>(std::min<int64_t>(*request.max_tokens, facts.max_length));
     text_options_.truncate_side = side_of(request, facts);
@@ -345,14 +347,7 @@ Result<std::optional<std::string>> prompt_of(const EmbedRequest& request, const 
   if (type == "image") return fail(ErrorCode::kUnsupported, "`input_type` is 'image': the model embeds text only");
   TRY_VOID(check_one_of("input_type", type,
                         {"search_query", "search_document", "query", "document", "passage", "classification", "clustering"}));
-  std::vector<std::string> wanted = {type};
-  if (type == "search_query") wanted.emplace_back("query");
-  if (type == "search_document" || type == "document") wanted.insert(wanted.end(), {"document", "passage", "corpus"});
-  for (const std::string& name : wanted) {
-    const std::map<std::string, std::string>::const_iterator found = facts.prompts.find(name);
-    if (found != facts.prompts.end()) return std::optional<std::string>(found->second);
-  }
-  return std::optional<std::string>();
+  return prompt_for_input_type(type, facts.prompts);
 }
 
 Priority priority_of(const EmbedRequest& request, std::string_view header) {

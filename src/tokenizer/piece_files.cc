@@ -17,50 +17,62 @@ namespace {
 
 constexpr uint64_t kMaxFileBytes = 64U << 20;
 
-constexpr std::string_view kWordsAndMetaspace =
-    R"({"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Metaspace","replacement":"▁"}]})";
-constexpr std::string_view kMetaspace = R"({"type":"Metaspace","replacement":"▁"})";
-constexpr std::string_view kPunctuationAndMetaspace =
-    R"({"type":"Sequence","pretokenizers":[{"type":"Punctuation","behavior":"Isolated"},{"type":"Metaspace","replacement":"▁"}]})";
-constexpr std::string_view kMetaspaceWhole = R"({"type":"Metaspace","replacement":"▁","prepend_scheme":"first","split":false})";
 constexpr std::string_view kGemmaSplit =
     R"({"type":"Split","pattern":{"String":" "},"behavior":"MergedWithPrevious","invert":false})";
-constexpr std::string_view kOneSpace = R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "})";
 constexpr std::string_view kMarkSpaces = R"({"type":"Replace","pattern":{"String":" "},"content":"▁"})";
 
-// The steps of a class, as tokenizer.json would spell them; the charsmap stands between both lists of normalizers.
+// The steps of a class, as tokenizer.json would spell them; the charsmap follows the normalizers.
 struct Recipe {
-  std::string before = {};
-  std::string after = {};
-  std::string_view pre_tokenizer = kMetaspace;
+  std::string normalizers = {};
+  std::string pre_tokenizer = {};
   bool uses_charsmap = true;
 };
 
-Recipe recipe_of(const TokenizerConfig& config) {
+std::string metaspace(std::string_view scheme, bool splits = true) {
+  return fmt::format(R"({{"type":"Metaspace","replacement":"▁","prepend_scheme":"{}","split":{}}})", scheme, splits);
+}
+
+std::string before_metaspace(std::string_view step, std::string_view scheme) {
+  return fmt::format(R"({{"type":"Sequence","pretokenizers":[{},{}]}})", step, metaspace(scheme));
+}
+
+Recipe deberta_recipe(const TokenizerConfig& config) {
+  constexpr std::string_view kSteps =
+      R"({"type":"Replace","pattern":{"Regex":"\\s{2,}|[\\n\\r\\t]"},"content":" "},{"type":"NFC"},)"
+      R"({"type":"Strip","strip_left":false,"strip_right":true})";
   const SentencepieceFlags& flags = config.sentencepiece;
+  const std::string_view scheme = config.adds_prefix_space.value_or(true) ? "always" : "first";
+  return {.normalizers = (flags.lowercase.value_or(false) ? R"({"type":"Lowercase"},)" : "") + std::string(kSteps),
+          .pre_tokenizer = flags.splits_punctuation
+                               ? before_metaspace(R"({"type":"Punctuation","behavior":"Isolated"})", scheme)
+                               : metaspace(scheme),
+          .uses_charsmap = false};
+}
+
+std::string albert_normalizers(const SentencepieceFlags& flags) {
+  std::string steps = R"({"type":"Replace","pattern":{"String":"``"},"content":"\""},)"
+                      R"({"type":"Replace","pattern":{"String":"''"},"content":"\""})";
+  if (!flags.keeps_accents) steps += R"(,{"type":"NFKD"},{"type":"StripAccents"})";
+  if (flags.lowercase.value_or(true)) steps += R"(,{"type":"Lowercase"})";
+  return steps;
+}
+
+Recipe recipe_of(const TokenizerConfig& config) {
   switch (config.family) {
-    case TokenizerFamily::kDeberta:
-      return {.before = flags.lowercase.value_or(false)
-                            ? R"({"type":"Lowercase"},{"type":"Strip","strip_left":true,"strip_right":true})"
-                            : R"({"type":"Strip","strip_left":true,"strip_right":true})",
-              .after = std::string(kOneSpace),
-              .pre_tokenizer = flags.splits_punctuation ? kPunctuationAndMetaspace : kMetaspace};
-    case TokenizerFamily::kAlbert: {
-      Recipe recipe{.before = R"({"type":"Replace","pattern":{"String":"``"},"content":"\""},)"
-                              R"({"type":"Replace","pattern":{"String":"''"},"content":"\""})",
-                    .after = std::string(kOneSpace)};
-      if (!flags.keeps_accents) recipe.before += R"(,{"type":"NFKD"},{"type":"StripAccents"})";
-      if (flags.lowercase.value_or(true)) recipe.before += R"(,{"type":"Lowercase"})";
-      return recipe;
+    case TokenizerFamily::kDeberta: return deberta_recipe(config);
+    case TokenizerFamily::kLlama: {
+      const bool adds_prefix = config.adds_prefix_space.value_or(true);
+      const std::string_view scheme = !adds_prefix ? "never" : config.sentencepiece.is_legacy ? "always" : "first";
+      return {.pre_tokenizer = metaspace(scheme, false), .uses_charsmap = false};
     }
-    case TokenizerFamily::kLlama:
-      if (!flags.is_legacy) return {.pre_tokenizer = kMetaspaceWhole, .uses_charsmap = false};
-      return {.before = R"({"type":"Prepend","prepend":"▁"},)" + std::string(kMarkSpaces),
-              .pre_tokenizer = {},
-              .uses_charsmap = false};
     case TokenizerFamily::kGemma:
-      return {.before = std::string(kMarkSpaces), .pre_tokenizer = kGemmaSplit, .uses_charsmap = false};
-    default: return {.pre_tokenizer = kWordsAndMetaspace};
+      return {.normalizers = std::string(kMarkSpaces), .pre_tokenizer = std::string(kGemmaSplit), .uses_charsmap = false};
+    default: {
+      // T5's class knows no prefix.
+      const bool adds_prefix = config.family == TokenizerFamily::kT5 || config.adds_prefix_space.value_or(true);
+      return {.normalizers = config.family == TokenizerFamily::kAlbert ? albert_normalizers(config.sentencepiece) : "",
+              .pre_tokenizer = before_metaspace(R"({"type":"WhitespaceSplit"})", adds_prefix ? "always" : "never")};
+    }
   }
 }
 
@@ -71,17 +83,12 @@ Result<Normalizers> make_normalizers(const std::string& list) {
 }
 
 Result<TextSteps> make_steps(const Recipe& recipe, const std::string& charsmap) {
-  TextSteps steps;
-  if (!recipe.pre_tokenizer.empty()) {
-    const JsonDocument document = TRY(JsonDocument::parse(recipe.pre_tokenizer, "pre_tokenizer"));
-    steps = TRY(read_text_steps(std::nullopt, document.root(), {}));
-  }
-  steps.normalizers = TRY(make_normalizers(recipe.before));
+  const JsonDocument document = TRY(JsonDocument::parse(recipe.pre_tokenizer, "pre_tokenizer"));
+  TextSteps steps = TRY(read_text_steps(std::nullopt, document.root(), {}));
+  steps.normalizers = TRY(make_normalizers(recipe.normalizers));
   if (recipe.uses_charsmap && !charsmap.empty()) {
     steps.normalizers.push_back(std::make_unique<CharsmapNormalizer>(TRY(Charsmap::parse(charsmap))));
   }
-  Normalizers after = TRY(make_normalizers(recipe.after));
-  for (std::unique_ptr<Normalizer>& step : after) steps.normalizers.push_back(std::move(step));
   return steps;
 }
 
@@ -147,21 +154,23 @@ PostProcessor around(std::optional<int32_t> begin, std::optional<int32_t> end, i
   return result;
 }
 
+// Of the classes that have no template of their own.
+Result<PostProcessor> around_as_configured(const TokenizerConfig& config, const TokenizerModel& model) {
+  std::optional<int32_t> begin;
+  std::optional<int32_t> end;
+  if (config.adds_bos && !config.bos_token.empty()) begin = TRY(find_token(model, config.bos_token));
+  if (config.adds_eos && !config.eos_token.empty()) end = TRY(find_token(model, config.eos_token));
+  return around(begin, end, 1);
+}
+
 Result<PostProcessor> make_post_processor(const TokenizerConfig& config, const TokenizerModel& model) {
-  const SentencepieceFlags& flags = config.sentencepiece;
   switch (config.family) {
     case TokenizerFamily::kAlbert:
     case TokenizerFamily::kDeberta:
       return bert_post_processor(TRY(find_token(model, config.cls_token)), TRY(find_token(model, config.sep_token)));
     case TokenizerFamily::kT5: return around(std::nullopt, TRY(find_token(model, config.eos_token)), 0);
     case TokenizerFamily::kLlama:
-    case TokenizerFamily::kGemma: {
-      std::optional<int32_t> begin;
-      std::optional<int32_t> end;
-      if (flags.adds_bos) begin = TRY(find_token(model, config.bos_token));
-      if (flags.adds_eos) end = TRY(find_token(model, config.eos_token));
-      return around(begin, end, 1);
-    }
+    case TokenizerFamily::kGemma: return around_as_configured(config, model);
     default:
       if (config.cls_token.empty() || config.sep_token.empty()) return PostProcessor{};
       return roberta_post_processor(TRY(find_token(model, config.cls_token)), TRY(find_token(model, config.sep_token)));
@@ -201,16 +210,18 @@ Result<std::vector<Bpe::MergePair>> parse_merges(std::string_view text) {
   return merges;
 }
 
-constexpr std::string_view kQwenSteps =
-    R"({"type":"Sequence","pretokenizers":[{"type":"Split","behavior":"Isolated","invert":false,"pattern":{"Regex":)"
-    R"("(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},)"
-    R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":false}]})";
+constexpr std::string_view kQwenSplit =
+    R"({"type":"Split","behavior":"Isolated","invert":false,"pattern":{"Regex":)"
+    R"("(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}})";
 
 Result<TextSteps> make_byte_steps(const TokenizerConfig& config) {
   const bool is_qwen = config.family == TokenizerFamily::kQwen;
-  const std::string byte_level = fmt::format(
-      R"({{"type":"ByteLevel","add_prefix_space":{},"trim_offsets":true,"use_regex":true}})", config.adds_prefix_space);
-  const JsonDocument splits = TRY(JsonDocument::parse(is_qwen ? kQwenSteps : std::string_view(byte_level), "pre_tokenizer"));
+  const std::string byte_level =
+      fmt::format(R"({{"type":"ByteLevel","add_prefix_space":{},"trim_offsets":true,"use_regex":{}}})",
+                  config.adds_prefix_space.value_or(false), !is_qwen);
+  const std::string steps =
+      is_qwen ? fmt::format(R"({{"type":"Sequence","pretokenizers":[{},{}]}})", kQwenSplit, byte_level) : byte_level;
+  const JsonDocument splits = TRY(JsonDocument::parse(steps, "pre_tokenizer"));
   const JsonDocument nfc = TRY(JsonDocument::parse(R"({"type":"NFC"})", "normalizer"));
   return read_text_steps(is_qwen ? std::optional<Json>(nfc.root()) : std::nullopt, splits.root(), {});
 }
@@ -258,6 +269,8 @@ Result<TokenizerParts> read_merges_tokenizer(const std::filesystem::path& folder
     parts.post_processor =
         roberta_post_processor(TRY(find_token(*parts.model, config.cls_token).map_error(within("vocab.json"))),
                                TRY(find_token(*parts.model, config.sep_token).map_error(within("vocab.json"))));
+  } else {
+    parts.post_processor = TRY(around_as_configured(config, *parts.model).map_error(within("vocab.json")));
   }
   AddedTokenList list(*parts.model);
   TRY_VOID(list.add_config(config));

@@ -26,6 +26,18 @@ std::string framed(std::string_view first, std::string_view next, int count) {
   return fmt::format("[CLS] {}{} [SEP]", first, repeated(next, count));
 }
 
+// The end token, which last-token pooling reads, is the padding token of Qwen's embedding models, and is put there by the
+// template.
+TEST(TokenizerCases, CaseH15TheEndTokenIsThereAndSurvivesACut) {
+  const Tokenizer tokenizer = Tokenizer::load("tests/data/tokenizers/qwen").value();
+  const int32_t end = tokenizer.token_to_id("<|endoftext|>").value();
+  for (const std::string_view text : {"test", "", "a b", "x<|endoftext|>"}) {
+    EXPECT_EQ(tokenizer.encode(text, {})->ids.back(), end) << text;
+  }
+  EXPECT_EQ(tokenizer.encode(repeated("test ", 50), {.max_length = 7})->ids.back(), end);
+  EXPECT_EQ(tokenizer.encode(repeated("test ", 50), {.max_length = 7, .truncation = TruncationSide::kLeft})->ids.back(), end);
+}
+
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 TEST(TokenizerCases, CaseH01AccentsGoAndLettersStay) {

@@ -27,7 +27,8 @@ constexpr Defaults kAlbertDefaults = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>
 constexpr Defaults kT5Defaults = {"", "</s>", "<unk>", "", "<pad>", "", ""};
 constexpr Defaults kLlamaDefaults = {"<s>", "</s>", "<unk>", "", "", "", ""};
 constexpr Defaults kGemmaDefaults = {"<bos>", "<eos>", "<unk>", "", "<pad>", "", "<mask>"};
-constexpr Defaults kEndOfText = {"", "<|endoftext|>", "<|endoftext|>", "", "<|endoftext|>", "", ""};
+constexpr Defaults kGpt2Defaults = {"<|endoftext|>", "<|endoftext|>", "<|endoftext|>", "", "", "", ""};
+constexpr Defaults kQwenDefaults = {"", "<|endoftext|>", "<|endoftext|>", "", "<|endoftext|>", "", ""};
 
 const Defaults& defaults_of(TokenizerFamily family) {
   static constexpr Defaults kNone = {};
@@ -42,8 +43,8 @@ const Defaults& defaults_of(TokenizerFamily family) {
     case TokenizerFamily::kT5: return kT5Defaults;
     case TokenizerFamily::kLlama: return kLlamaDefaults;
     case TokenizerFamily::kGemma: return kGemmaDefaults;
-    case TokenizerFamily::kGpt2:
-    case TokenizerFamily::kQwen: return kEndOfText;
+    case TokenizerFamily::kGpt2: return kGpt2Defaults;
+    case TokenizerFamily::kQwen: return kQwenDefaults;
     case TokenizerFamily::kOther: break;
   }
   return kNone;
@@ -138,11 +139,21 @@ bool is_known(const std::vector<AddedToken>& tokens, std::string_view content) {
 
 // Classes whose mask token takes the spaces before it along, unless a file says otherwise.
 bool mask_takes_spaces(TokenizerFamily family) {
-  return family == TokenizerFamily::kMpnet || family == TokenizerFamily::kXlmRoberta || family == TokenizerFamily::kCamembert ||
-         family == TokenizerFamily::kRoberta || family == TokenizerFamily::kAlbert;
+  return family == TokenizerFamily::kMpnet || family == TokenizerFamily::kXlmRoberta || family == TokenizerFamily::kCamembert;
 }
 
-Result<std::vector<AddedToken>> read_special_tokens(const std::array<std::optional<Json>, 7>& named, TokenizerFamily family) {
+using NamedTokens = std::array<std::optional<Json>, 7>;  // in the order of kNamedTokens
+
+NamedTokens find_named_tokens(const std::optional<JsonDocument>& first, const std::optional<JsonDocument>& second) {
+  NamedTokens named;
+  for (size_t i = 0; i < named.size(); ++i) {
+    named[i] = find_in(first, kNamedTokens[i]);
+    if (!named[i]) named[i] = find_in(second, kNamedTokens[i]);
+  }
+  return named;
+}
+
+Result<std::vector<AddedToken>> read_special_tokens(const NamedTokens& named, TokenizerFamily family) {
   const Defaults& defaults = defaults_of(family);
   std::vector<AddedToken> tokens;
   for (size_t i = 0; i < named.size(); ++i) {
@@ -173,12 +184,54 @@ Result<std::vector<AddedToken>> read_added_tokens_decoder(const Json& json) {
   return result;
 }
 
+// {"[MASK]": 128000, ...}, which older versions of transformers wrote: in the order of the ids, special where a file names them
+// so.
+Result<std::vector<AddedToken>> read_added_tokens_file(const std::filesystem::path& path,
+                                                       const std::vector<std::string>& special) {
+  const std::optional<JsonDocument> document = TRY(read_if_present(path));
+  std::vector<std::pair<int64_t, AddedToken>> tokens;
+  std::vector<std::pair<std::string_view, Json>> members;
+  if (document) members = TRY(document->root().members());
+  for (const auto& [content, id] : members) {
+    const bool is_special = std::find(special.begin(), special.end(), content) != special.end();
+    const int64_t place = TRY(id.as_int_in(0, INT32_MAX));
+    tokens.emplace_back(place, AddedToken{.content = std::string(content), .normalized = !is_special, .special = is_special});
+  }
+  std::stable_sort(tokens.begin(), tokens.end(), [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::vector<AddedToken> result;
+  for (auto& [id, token] : tokens) result.push_back(std::move(token));
+  return result;
+}
+
 Result<std::vector<AddedToken>> read_extra_tokens(const std::optional<Json>& json) {
   std::vector<AddedToken> tokens;
   if (!json || !json->is_array()) return tokens;
   const std::vector<Json> items = TRY(json->items());
   for (const Json& item : items) tokens.push_back(TRY(read_special_token(item)));
   return tokens;
+}
+
+// The named tokens that exist, then those that tokenizer_config.json lists besides, each once.
+Result<std::vector<AddedToken>> collect_special(const std::vector<AddedToken>& named,
+                                                const std::optional<JsonDocument>& document) {
+  std::vector<AddedToken> tokens;
+  for (const AddedToken& token : named) {
+    if (!token.content.empty() && !is_known(tokens, token.content)) tokens.push_back(token);
+  }
+  for (const std::string_view key : {"additional_special_tokens", "extra_special_tokens"}) {
+    std::vector<AddedToken> extra = TRY(read_extra_tokens(find_in(document, key)));
+    for (AddedToken& token : extra) {
+      if (!is_known(tokens, token.content)) tokens.push_back(std::move(token));
+    }
+  }
+  return tokens;
+}
+
+Result<> read_edges(const Json& root, TokenizerConfig& result) {
+  result.adds_bos = TRY(root.bool_or("add_bos_token", false));
+  result.adds_eos = TRY(root.bool_or("add_eos_token", false));
+  if (const std::optional<Json> prefix = root.find("add_prefix_space")) result.adds_prefix_space = TRY(prefix->as_bool());
+  return {};
 }
 
 Result<std::optional<BertOverrides>> read_overrides(const std::optional<JsonDocument>& document, TokenizerFamily family) {
@@ -200,8 +253,6 @@ Result<SentencepieceFlags> read_sentencepiece_flags(const std::optional<JsonDocu
   flags.splits_punctuation = TRY(root.bool_or("split_by_punct", false));
   flags.keeps_accents = TRY(root.bool_or("keep_accents", false));
   flags.is_legacy = TRY(root.bool_or("legacy", false));
-  flags.adds_bos = TRY(root.bool_or("add_bos_token", true));
-  flags.adds_eos = TRY(root.bool_or("add_eos_token", false));
   if (const std::optional<Json> extra = root.find("extra_ids")) flags.extra_ids = TRY(extra->as_int_in(0, 10000));
   return flags;
 }
@@ -224,17 +275,16 @@ Result<AddedToken> read_added_token(const Json& json, bool all_fields) {
 
 Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folder, bool has_json) {
   const std::optional<JsonDocument> document = TRY(read_if_present(folder / "tokenizer_config.json"));
-  const std::optional<JsonDocument> map = TRY(read_if_present(folder / "special_tokens_map.json"));
   TokenizerConfig result;
   result.family = TRY(read_family(document, folder));
   result.bert = TRY(read_overrides(document, result.family));
-  std::array<std::optional<Json>, 7> named;
-  for (size_t i = 0; i < named.size(); ++i) {
-    named[i] = find_in(document, kNamedTokens[i]);
-    if (!named[i]) named[i] = find_in(map, kNamedTokens[i]);
-  }
   result.sentencepiece = TRY(read_sentencepiece_flags(document));
-  if (document) result.adds_prefix_space = TRY(document->root().bool_or("add_prefix_space", false));
+  if (document) TRY_VOID(read_edges(document->root(), result));
+  // What a newer transformers wrote into tokenizer_config.json takes the place of the older files.
+  const std::optional<Json> decoder = find_in(document, "added_tokens_decoder");
+  std::optional<JsonDocument> map;
+  if (!decoder) map = TRY(read_if_present(folder / "special_tokens_map.json"));
+  const NamedTokens named = find_named_tokens(map, document);
   const bool knows_defaults = !has_json || has_bert_text_steps(result.family);
   const std::vector<AddedToken> special =
       TRY(read_special_tokens(named, knows_defaults ? result.family : TokenizerFamily::kOther));
@@ -243,17 +293,15 @@ Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folde
   result.unknown_token = special[2].content;
   result.sep_token = special[3].content;
   result.cls_token = special[5].content;
-  for (const AddedToken& token : special) {
-    if (!token.content.empty() && !is_known(result.special_tokens, token.content)) result.special_tokens.push_back(token);
-  }
-  for (const std::string_view key : {"additional_special_tokens", "extra_special_tokens"}) {
-    std::vector<AddedToken> extra = TRY(read_extra_tokens(find_in(document, key)));
-    for (AddedToken& token : extra) {
-      if (!is_known(result.special_tokens, token.content)) result.special_tokens.push_back(std::move(token));
-    }
-  }
-  if (const std::optional<Json> decoder = find_in(document, "added_tokens_decoder")) {
+  result.special_tokens = TRY(collect_special(special, document));
+  if (decoder) {
     result.overriding_tokens = TRY(read_added_tokens_decoder(*decoder));
+  } else if (!has_json) {
+    std::vector<std::string> known;
+    for (size_t i = 0; i < named.size(); ++i) {
+      if (named[i]) known.push_back(special[i].content);
+    }
+    result.overriding_tokens = TRY(read_added_tokens_file(folder / "added_tokens.json", known));
   }
   if (const std::optional<Json> length = find_in(document, "model_max_length")) {
     const double value = TRY(length->as_double());

@@ -36,8 +36,6 @@ struct SentencepieceFlags {
   bool splits_punctuation = false;
   bool keeps_accents = false;
   bool is_legacy = false;
-  bool adds_bos = true;
-  bool adds_eos = false;
   int64_t extra_ids = 100;
 };
 
@@ -51,7 +49,11 @@ struct TokenizerConfig {
   std::string bos_token;
   std::string eos_token;
   SentencepieceFlags sentencepiece;
-  bool adds_prefix_space = false;  // of the classes that read vocab.json and merges.txt
+  // Without a tokenizer.json: what is put around texts by the classes that have no template of their own, and whether a space
+  // is put before a text, which each class has a default for.
+  bool adds_bos = false;
+  bool adds_eos = false;
+  std::optional<bool> adds_prefix_space;
   // In the order in which transformers adds them; ids are not set. `overriding` ones replace the flags of a token of
   // tokenizer.json, the others are added only where their content is new.
   std::vector<AddedToken> overriding_tokens;

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 #include <vector>
 
 #include "base/json_writer.h"
+#include "weights/gguf_tokenizer.h"
 
 namespace inlay {
 namespace {
-
-constexpr std::string_view kWordStart = "\xe2\x96\x81";  // the mark that converters put where WordPiece has no "##"
-constexpr int kControlToken = 3;
 
 class FolderWriter {
  public:
@@ -21,7 +18,7 @@ class FolderWriter {
   Result<std::map<std::string, std::string>> write() {
     files_["config.json"] = TRY(config());
     TRY_VOID(write_modules());
-    if (file_.text("tokenizer.ggml.model").value_or("") == "bert") TRY_VOID(write_word_piece());
+    files_.merge(TRY(gguf_tokenizer_files(file_, name_)));
     return std::move(files_);
   }
 
@@ -60,9 +57,12 @@ class FolderWriter {
       TRY_VOID(put_nomic(json));
     } else if (architecture == "qwen2" || architecture == "qwen3") {
       TRY_VOID(put_qwen(json, architecture));
+    } else if (architecture == "gemma-embedding") {
+      TRY_VOID(put_gemma(json));
     } else {
-      return fail(ErrorCode::kUnsupported, "{}: general.architecture: found '{}', supported: bert, nomic-bert, qwen2, qwen3",
-                  name_, architecture.substr(0, 200));
+      return fail(ErrorCode::kUnsupported,
+                  "{}: general.architecture: found '{}', supported: bert, nomic-bert, qwen2, qwen3, gemma-embedding", name_,
+                  architecture.substr(0, 200));
     }
     json.end_object();
     return json.take();
@@ -114,6 +114,26 @@ class FolderWriter {
     return {};
   }
 
+  // A model_type of our own, since the file's norms are not those of a checkpoint.
+  Result<> put_gemma(JsonWriter& json) {
+    const int64_t heads = TRY(integer("attention.head_count"));
+    const int64_t head_size = TRY(integer("attention.key_length"));
+    json.key("model_type").value("gemma-embedding").key("architectures").begin_array().value("Gemma3TextModel").end_array();
+    json.key("hidden_activation").value("gelu_pytorch_tanh").key("vocab_size").value(TRY(rows("token_embd.weight")));
+    json.key("hidden_size").value(TRY(integer("embedding_length"))).key("num_hidden_layers").value(TRY(integer("block_count")));
+    json.key("num_attention_heads").value(heads).key("head_dim").value(head_size).key("query_pre_attn_scalar").value(head_size);
+    json.key("num_key_value_heads").value(file_.integer(prefix_ + "attention.head_count_kv").value_or(heads));
+    json.key("intermediate_size").value(TRY(integer("feed_forward_length")));
+    json.key("max_position_embeddings").value(TRY(integer("context_length")));
+    json.key("rms_norm_eps").value(TRY(real("attention.layer_norm_rms_epsilon")));
+    json.key("rope_theta").value(file_.real(prefix_ + "rope.freq_base").value_or(1e6));
+    json.key("rope_local_base_freq").value(file_.real(prefix_ + "rope.freq_base_swa").value_or(1e4));
+    json.key("sliding_window").value(TRY(integer("attention.sliding_window")));
+    json.key("sliding_window_pattern").value(file_.integer(prefix_ + "attention.sliding_window_pattern").value_or(6));
+    json.key("use_bidirectional_attention").value(!file_.flag(prefix_ + "attention.causal").value_or(false));
+    return {};
+  }
+
   Result<std::string_view> pooling() const {
     static constexpr std::array<std::string_view, 4> kNames = {"", "mean", "cls", "lasttoken"};
     const int64_t fallback = file_.architecture().starts_with("qwen") ? 3 : 1;
@@ -146,88 +166,10 @@ class FolderWriter {
     return {};
   }
 
-  // Converters write "##ing" as "ing" and "sing" with a mark before it; special tokens stay.
-  std::vector<std::string> word_pieces() const {
-    const std::span<const std::string_view> tokens = file_.texts("tokenizer.ggml.tokens");
-    const std::span<const float> types = file_.numbers("tokenizer.ggml.token_type");
-    std::vector<std::string> pieces;
-    pieces.reserve(tokens.size());
-    for (size_t id = 0; id < tokens.size(); ++id) {
-      const std::string_view token = tokens[id];
-      const bool is_bracketed = token.size() > 2 && token.starts_with('[') && token.ends_with(']');
-      const bool is_special = is_bracketed || (id < types.size() && static_cast<int>(types[id]) == kControlToken);
-      if (token.starts_with(kWordStart)) {
-        pieces.emplace_back(token.substr(kWordStart.size()));
-      } else {
-        pieces.push_back(is_special ? std::string(token) : fmt::format("##{}", token));
-      }
-    }
-    return pieces;
-  }
-
-  // The id that a fact gives, if the vocabulary has it.
-  std::optional<size_t> special_id(std::string_view key, size_t size) const {
-    const std::optional<int64_t> id = file_.integer(fmt::format("tokenizer.ggml.{}_token_id", key));
-    if (!id || *id < 0 || static_cast<uint64_t>(*id) >= size) return std::nullopt;
-    return static_cast<size_t>(*id);
-  }
-
-  Result<> write_word_piece() {
-    const std::vector<std::string> pieces = word_pieces();
-    const std::optional<size_t> unknown = special_id("unknown", pieces.size());
-    std::optional<size_t> cls = special_id("cls", pieces.size());
-    if (!cls) cls = special_id("bos", pieces.size());
-    std::optional<size_t> sep = special_id("seperator", pieces.size());  // The key is spelt so.
-    if (!sep) sep = special_id("eos", pieces.size());
-    if (!unknown || !cls || !sep) return missing("tokenizer.ggml: unknown, cls or seperator token");
-    JsonWriter json;
-    json.begin_object().key("version").value("1.0").key("added_tokens").begin_array();
-    for (const char* key : {"padding", "unknown", "cls", "bos", "seperator", "eos", "mask"})
-      put_added(json, special_id(key, pieces.size()), pieces);
-    // A vocabulary with capitals can only be of a model that tells them apart; the file has no other sign of it.
-    json.end_array().key("normalizer").begin_object().key("type").value("BertNormalizer").key("clean_text").value(true);
-    json.key("handle_chinese_chars").value(true).key("strip_accents").null().key("lowercase").value(!has_capitals(pieces));
-    json.end_object().key("pre_tokenizer").begin_object().key("type").value("BertPreTokenizer").end_object();
-    json.key("post_processor").begin_object().key("type").value("BertProcessing");
-    json.key("sep").begin_array().value(pieces[*sep]).value(static_cast<int64_t>(*sep)).end_array();
-    json.key("cls").begin_array().value(pieces[*cls]).value(static_cast<int64_t>(*cls)).end_array().end_object();
-    json.key("model").begin_object().key("type").value("WordPiece").key("unk_token").value(pieces[*unknown]);
-    json.key("continuing_subword_prefix").value("##").key("max_input_chars_per_word").value(100).key("vocab").begin_object();
-    put_vocabulary(json, pieces);
-    files_["tokenizer.json"] = json.end_object().end_object().end_object().take();
-    files_["tokenizer_config.json"] = R"({"tokenizer_class":"PreTrainedTokenizerFast"})";
-    return {};
-  }
-
-  void put_added(JsonWriter& json, std::optional<size_t> id, const std::vector<std::string>& pieces) {
-    if (!id || !added_.insert(*id).second) return;
-    json.begin_object().key("id").value(static_cast<int64_t>(*id)).key("content").value(pieces[*id]);
-    for (const char* key : {"single_word", "lstrip", "rstrip", "normalized"}) json.key(key).value(false);
-    json.key("special").value(true).end_object();
-  }
-
-  static bool has_capitals(const std::vector<std::string>& pieces) {
-    for (const std::string& piece : pieces) {
-      if (piece.starts_with('[')) continue;
-      for (const char c : piece) {
-        if (c >= 'A' && c <= 'Z') return true;
-      }
-    }
-    return false;
-  }
-
-  static void put_vocabulary(JsonWriter& json, const std::vector<std::string>& pieces) {
-    std::unordered_set<std::string_view> seen;
-    for (size_t id = 0; id < pieces.size(); ++id) {
-      if (seen.insert(pieces[id]).second) json.key(pieces[id]).value(static_cast<int64_t>(id));
-    }
-  }
-
   const GgufFile& file_;
   std::string_view name_;
   std::string prefix_;
   std::map<std::string, std::string> files_;
-  std::unordered_set<size_t> added_;
 };
 
 }  // namespace

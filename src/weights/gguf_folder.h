@@ -11,9 +11,9 @@
 
 namespace inlay {
 
-// Relative paths and contents of config.json, tokenizer.json, tokenizer_config.json, modules.json, the pooling module's
-// config.json and sentence_bert_config.json. The file's pooling is taken, and vectors are normalised, as llama.cpp does it.
-// tokenizer.json is missing if the tokenizer is of a kind that isn't converted. `file` has the names of GGUF; `name` starts
+// Relative paths and contents of config.json, modules.json, the pooling module's config.json, sentence_bert_config.json and
+// what gguf_tokenizer_files() gives. The file's pooling is taken, and vectors are normalised, as llama.cpp does it.
+// `file` has the names of GGUF; `name` starts
 // messages. An architecture that isn't known is kUnsupported, a fact that is missing kCorrupt.
 Result<std::map<std::string, std::string>> gguf_folder_files(const GgufFile& file, std::string_view name);
 

@@ -58,10 +58,25 @@ constexpr std::array<NamePair, 11> kQwenLayer = {{{"attn_norm", "input_layernorm
                                                   {"ffn_up", "mlp.up_proj"},
                                                   {"ffn_down", "mlp.down_proj"}}};
 
-constexpr std::array<NameTable, 4> kTables = {{{"bert", "encoder.layer.", kBertOnce, kBertLayer},
+constexpr std::array<NamePair, 13> kGemmaLayer = {{{"attn_norm", "input_layernorm"},
+                                                   {"attn_q", "self_attn.q_proj"},
+                                                   {"attn_k", "self_attn.k_proj"},
+                                                   {"attn_v", "self_attn.v_proj"},
+                                                   {"attn_output", "self_attn.o_proj"},
+                                                   {"attn_q_norm", "self_attn.q_norm"},
+                                                   {"attn_k_norm", "self_attn.k_norm"},
+                                                   {"post_attention_norm", "post_attention_layernorm"},
+                                                   {"ffn_norm", "pre_feedforward_layernorm"},
+                                                   {"ffn_gate", "mlp.gate_proj"},
+                                                   {"ffn_up", "mlp.up_proj"},
+                                                   {"ffn_down", "mlp.down_proj"},
+                                                   {"post_ffw_norm", "post_feedforward_layernorm"}}};
+
+constexpr std::array<NameTable, 5> kTables = {{{"bert", "encoder.layer.", kBertOnce, kBertLayer},
                                                {"nomic-bert", "encoder.layers.", kNomicOnce, kNomicLayer},
                                                {"qwen2", "layers.", kQwenOnce, kQwenLayer},
-                                               {"qwen3", "layers.", kQwenOnce, kQwenLayer}}};
+                                               {"qwen3", "layers.", kQwenOnce, kQwenLayer},
+                                               {"gemma-embedding", "layers.", kQwenOnce, kGemmaLayer}}};
 
 std::optional<std::string_view> lookup(std::span<const NamePair> pairs, std::string_view name) {
   for (const NamePair& pair : pairs) {

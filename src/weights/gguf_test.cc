@@ -108,7 +108,7 @@ TEST(Gguf, UnknownArchitecturesAreNamed) {
   const Result<GgufFile> file = read_gguf(as_bytes(changed), "m.gguf");
   ASSERT_TRUE(file.has_value()) << file.error().message;
   EXPECT_THAT(gguf_folder_files(*file, "m.gguf").error().message,
-              HasSubstr("general.architecture: found 'bard', supported: bert, nomic-bert, qwen2, qwen3"));
+              HasSubstr("general.architecture: found 'bard', supported: bert, nomic-bert, qwen2, qwen3, gemma-embedding"));
 }
 
 }  // namespace

@@ -247,8 +247,10 @@ class OnnxReader {
           node.domain == "com.microsoft" && std::find(kFused.begin(), kFused.end(), node.kind) != kFused.end();
       const bool is_quantised = std::find(kQuantised.begin(), kQuantised.end(), node.kind) != kQuantised.end();
       if (!is_fused && !is_quantised) continue;
-      return fail(ErrorCode::kUnsupported, "{}: the graph was {} (it has {} nodes); take the model as it was exported", name_,
-                  is_fused ? "optimised, with layers fused" : "quantised", node.kind);
+      return fail(ErrorCode::kUnsupported,
+                  "{}: the graph was {} (it has {} nodes); take the model as it was exported (onnx/model.onnx), or its "
+                  "model.safetensors",
+                  name_, is_fused ? "optimised, with layers fused" : "quantised", node.kind);
     }
     return {};
   }

@@ -66,7 +66,8 @@ def byte_level_models(texts):
     model = json.loads(roberta.to_str())["model"]
     (folder / "vocab.json").write_text(json.dumps(model["vocab"] | {"<mask>": 700}, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
     (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in model["merges"]), encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "RobertaTokenizer"}\n')
+    mask = {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "normalized": False, "rstrip": False, "single_word": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "RobertaTokenizer", "mask_token": mask}) + "\n")
 
     split = lambda pattern: pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"),
                                                      pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
