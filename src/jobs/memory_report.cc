@@ -17,7 +17,7 @@ std::string weights_text(const WeightBytes& bytes) {
   return text;
 }
 
-std::string line(std::string_view part, const std::string& value) {
+std::string memory_line(std::string_view part, const std::string& value) {
   return fmt::format("{:<14} {:<16} {}\n", part.starts_with("linear") ? "memory" : "", part, value);
 }
 
@@ -46,13 +46,13 @@ void put_memory(JsonWriter& json, const MemoryReport& report) {
 std::string memory_lines(const MemoryReport& report) {
   const LaneMemory& lanes = report.engine.lanes;
   const ProcessMemory& process = report.process;
-  std::string text = line("linear layers", weights_text(report.engine.linear));
-  text += line("embedding tables", weights_text(report.engine.tables));
-  text += line("tokenizer", bytes_text(report.engine.tokenizer));
-  text += line("lanes", fmt::format("{} touched of {} reserved", bytes_text(lanes.touched), bytes_text(lanes.reserved)));
-  text += line("resident", fmt::format("{} now ({} own, {} of files), {} at most", bytes_text(process.resident),
-                                       bytes_text(process.resident_anonymous), bytes_text(process.resident_file),
-                                       bytes_text(process.peak_resident)));
+  std::string text = memory_line("linear layers", weights_text(report.engine.linear));
+  text += memory_line("embedding tables", weights_text(report.engine.tables));
+  text += memory_line("tokenizer", bytes_text(report.engine.tokenizer));
+  text += memory_line("lanes", fmt::format("{} touched of {} reserved", bytes_text(lanes.touched), bytes_text(lanes.reserved)));
+  text += memory_line("resident", fmt::format("{} now ({} own, {} of files), {} at most", bytes_text(process.resident),
+                                              bytes_text(process.resident_anonymous), bytes_text(process.resident_file),
+                                              bytes_text(process.peak_resident)));
   return text;
 }
 

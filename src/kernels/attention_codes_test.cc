@@ -191,13 +191,13 @@ class AttentionCodes : public TableTest {
 };
 EACH_TABLE(AttentionCodes);
 
-constexpr int kLengths[] = {1, 3, 16, 17, 63, 64, 65, 130, 513};
+constexpr int kTextLengths[] = {1, 3, 16, 17, 63, 64, 65, 130, 513};
 constexpr int kHeads[] = {1, 8, 20, 24, 32, 33, 64, 96, 128};
 
 TEST_P(AttentionCodes, IsNearExactAttention) {
   Random random(61);
   SCOPED_TRACE(random.seed_text());
-  for (const int length : kLengths) {
+  for (const int length : kTextLengths) {
     for (const int head_dim : kHeads) check({length, head_dim}, random);
   }
 }
@@ -205,7 +205,7 @@ TEST_P(AttentionCodes, IsNearExactAttention) {
 TEST_P(AttentionCodes, EqualsItsArithmeticInPlainLoops) {
   Random random(62);
   SCOPED_TRACE(random.seed_text());
-  for (const int length : kLengths) {
+  for (const int length : kTextLengths) {
     for (const int head_dim : {8, 20, 32, 33, 64, 128}) {
       for (const float factor : {1.0F, 1000.0F}) {
         CodesHead head({length, head_dim, kUnbounded, kUnbounded, false, factor}, random);

@@ -8,19 +8,22 @@
 namespace inlay {
 namespace {
 
-struct Shape {
+struct LevelShape {
   int rows = 0;
   int columns = 0;
   int k = 0;
   int group = 32;
 };
 
-std::string describe(const Shape& s) { return fmt::format("{} x {} x {}, groups of {}", s.rows, s.columns, s.k, s.group); }
+std::string describe_levels(const LevelShape& s) {
+  return fmt::format("{} x {} x {}, groups of {}", s.rows, s.columns, s.k, s.group);
+}
 
 // Logical operands, and the buffers as a table wants them. Padding of the activations holds a code that would show.
-class Problem {
+class LevelProblem {
  public:
-  Problem(const Kernels& of, const Shape& shape, Random random) : table(of), s(shape), layout_(of.panel(Format::kL4)) {
+  LevelProblem(const Kernels& of, const LevelShape& shape, Random random)
+      : table(of), s(shape), layout_(of.panel(Format::kL4)) {
     shape_ = grouped_shape(layout_, s.columns, s.k, s.group, false);
     for (int i = 0; i < s.rows * s.k; ++i) a.push_back(static_cast<uint8_t>(random.in(0, 255)));
     for (int i = 0; i < s.columns * s.k; ++i) codes.push_back(static_cast<uint8_t>(random.in(0, 15)));
@@ -92,7 +95,7 @@ class Problem {
   int panels() const { return shape_.panels; }
 
   const Kernels& table;
-  Shape s;
+  LevelShape s;
   std::vector<uint8_t> a, codes;
   std::vector<int8_t> factors;
   std::vector<float> a_scale, a_min, scale, bias, residual, c;
@@ -106,8 +109,8 @@ class Problem {
   std::vector<float> packed_scale_, sums_, low_;
 };
 
-std::vector<Shape> shapes() {
-  std::vector<Shape> all;
+std::vector<LevelShape> level_shapes() {
+  std::vector<LevelShape> all;
   constexpr int kSizes[][3] = {{1, 1, 1},    {5, 1, 1000}, {3, 7, 31},    {8, 16, 32},  {9, 31, 44},    {17, 49, 67},
                                {31, 97, 96}, {2, 50, 384}, {6, 144, 129}, {65, 20, 40}, {130, 50, 1100}};
   for (const auto& [rows, columns, k] : kSizes) {
@@ -122,7 +125,7 @@ class GemmL4 : public TableTest {
 };
 EACH_TABLE(GemmL4);
 
-void check(Problem& p, Activation activation, bool extras) {
+void check(LevelProblem& p, Activation activation, bool extras) {
   p.pack();
   p.args.activation = activation;
   if (extras) p.use_residual();
@@ -146,14 +149,14 @@ void check(Problem& p, Activation activation, bool extras) {
       comparison.add(row, column, p.result(row, column), wanted, allowed);
     }
   }
-  EXPECT_TRUE(comparison.within()) << describe(p.s);
+  EXPECT_TRUE(comparison.within()) << describe_levels(p.s);
 }
 
 TEST_P(GemmL4, EqualsADoubleLoopOnOddSizes) {
   const Random random(81);
   SCOPED_TRACE(random.seed_text());
-  for (const Shape& shape : shapes()) {
-    Problem p(table(), shape, random);
+  for (const LevelShape& shape : level_shapes()) {
+    LevelProblem p(table(), shape, random);
     check(p, Activation::kIdentity, false);
   }
 }
@@ -162,7 +165,7 @@ TEST_P(GemmL4, AppliesActivationAndResidual) {
   const Random random(82);
   SCOPED_TRACE(random.seed_text());
   for (const Activation activation : kActivations) {
-    Problem p(table(), {13, 61, 40, 32}, random);
+    LevelProblem p(table(), {13, 61, 40, 32}, random);
     check(p, activation, true);
   }
 }
@@ -172,7 +175,7 @@ TEST_P(GemmL4, DecodesEveryLevelUnderEveryFactor) {
   const int first_code = table().panel(Format::kL4).first_code;
   if (first_code != 0) GTEST_SKIP() << "shifted codes have no minimum of 0";
   for (int k = 0; k < 16; ++k) {
-    Problem p(table(), {1, 256, 16, 8}, Random(83));
+    LevelProblem p(table(), {1, 256, 16, 8}, Random(83));
     p.a.assign(p.a.size(), 0);
     p.a[k] = 1;
     p.a_scale[0] = 1;
@@ -200,9 +203,9 @@ TEST_P(GemmL4, HasTheBitsOfTheScalarTable) {
   const Random random(84);
   SCOPED_TRACE(random.seed_text());
   const Kernels& scalar = **available_kernels().begin();
-  for (const Shape& shape : shapes()) {
-    Problem ours(table(), shape, random);
-    Problem truth(scalar, shape, random);
+  for (const LevelShape& shape : level_shapes()) {
+    LevelProblem ours(table(), shape, random);
+    LevelProblem truth(scalar, shape, random);
     truth.bias.resize(static_cast<size_t>(shape.columns));
     std::copy_n(ours.bias.begin(), shape.columns, truth.bias.begin());
     truth.bias.resize(truth.c.size() / static_cast<size_t>(shape.rows));
@@ -212,14 +215,15 @@ TEST_P(GemmL4, HasTheBitsOfTheScalarTable) {
     truth.run();
     for (int row = 0; row < shape.rows; ++row) {
       for (int column = 0; column < shape.columns; ++column) {
-        ASSERT_EQ(ours.result(row, column), truth.result(row, column)) << describe(shape) << " at " << row << ", " << column;
+        ASSERT_EQ(ours.result(row, column), truth.result(row, column))
+            << describe_levels(shape) << " at " << row << ", " << column;
       }
     }
   }
 }
 
 TEST_P(GemmL4, HasTheSameBitsForAnyRowsAndPanels) {
-  Problem p(table(), {131, 150, 600, 32}, Random(85));
+  LevelProblem p(table(), {131, 150, 600, 32}, Random(85));
   p.pack();
   p.run();
   const std::vector<float> whole = p.c;
@@ -242,7 +246,7 @@ TEST_P(GemmL4, HasTheSameBitsForAnyRowsAndPanels) {
 TEST_P(GemmL4, CaseH14ExtremeCodesDoNotSaturate) {
   for (const int code : {0, 15}) {
     for (const int factor : {-8, 7}) {
-      Problem p(table(), {9, 20, 1536, 1536}, Random(86));
+      LevelProblem p(table(), {9, 20, 1536, 1536}, Random(86));
       p.a.assign(p.a.size(), 255);
       p.codes.assign(p.codes.size(), static_cast<uint8_t>(code));
       p.factors.assign(p.factors.size(), static_cast<int8_t>(factor));
@@ -263,7 +267,7 @@ TEST_P(GemmL4, CaseH14ExtremeCodesDoNotSaturate) {
 
 TEST_P(GemmL4, KeepsAnErrorAnError) {
   for (const Activation activation : kActivations) {
-    Problem p(table(), {9, 20, 40, 32}, Random(87));
+    LevelProblem p(table(), {9, 20, 40, 32}, Random(87));
     p.a_scale[4] = NAN;
     p.pack();
     p.args.activation = activation;

@@ -15,11 +15,11 @@ namespace {
 
 constexpr const char* kKeyField = "inlay_key";
 constexpr const char* kChecksumField = "inlay_checksum";
-constexpr size_t kAlignment = 64;  // of blobs in the file; that of a Buffer, which kernels rely on
-constexpr size_t kWriteBytes = size_t{128} << 10;
-static_assert(kAlignment == Checksum::kBlock, "so that the sum of the padded blobs is the sum of the data section");
+constexpr size_t kBlobAlignment = 64;  // of blobs in the file; that of a Buffer, which kernels rely on
+constexpr size_t kBlobWriteBytes = size_t{128} << 10;
+static_assert(kBlobAlignment == Checksum::kBlock, "so that the sum of the padded blobs is the sum of the data section");
 
-size_t padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+size_t padded(size_t size) { return (size + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment; }
 
 std::string checksum_text(const Checksum& sum) { return fmt::format("{:016x}", sum.value()); }
 
@@ -53,7 +53,7 @@ std::string header_text(std::span<const std::pair<std::string, std::span<const s
 
 Result<> write_blob(OutputFile& out, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  for (size_t at = 0; at < text.size(); at += kWriteBytes) TRY_VOID(out.write(text.substr(at, kWriteBytes)));
+  for (size_t at = 0; at < text.size(); at += kBlobWriteBytes) TRY_VOID(out.write(text.substr(at, kBlobWriteBytes)));
   return out.write(std::string(padded(text.size()) - text.size(), '\0'));
 }
 
@@ -86,7 +86,7 @@ Result<> PackedStore::read() {
   }
   size_t data = bytes.size();
   for (const SafetensorsEntry& entry : header.tensors) {
-    if (entry.begin % kAlignment != 0)
+    if (entry.begin % kBlobAlignment != 0)
       return fail(ErrorCode::kCorrupt, "{}: {} begins at byte {}", name, entry.name, entry.begin);
     stored_[entry.name] = bytes.subspan(entry.begin, entry.end - entry.begin);
     data = std::min<size_t>(data, entry.begin);

@@ -80,7 +80,7 @@ TEST(Pickle, BrokenStacksAreErrors) {
 // A list may hold itself, and little text may say much; tests/fuzz holds both to the memory that their bytes are worth.
 TEST(Pickle, ListsAreNotCopiedAgainAndAgain) {
   EXPECT_TRUE(read_text("]q\x01h\x01"
-                   "a.")
+                        "a.")
                   .has_value());
   std::string text = "](";
   for (int i = 0; i < 10'000; ++i) text += "))\x86";

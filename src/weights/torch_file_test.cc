@@ -14,15 +14,15 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kFolder = "tests/data/weights/torch/";
+const std::string kTorchFolder = "tests/data/weights/torch/";
 
 WeightStore open(const std::string& file) {
-  Result<WeightStore> store = WeightStore::open_file(kFolder + file);
+  Result<WeightStore> store = WeightStore::open_file(kTorchFolder + file);
   INLAY_CHECK(store.has_value(), store.error().message.c_str());
   return *std::move(store);
 }
 
-Error error_of(std::string_view bytes) {
+Error torch_error(std::string_view bytes) {
   const Result<std::vector<StoredTensor>> tensors = read_torch_file(as_bytes(bytes), "m.bin");
   return tensors ? Error{ErrorCode::kInternal, "no error"} : tensors.error();
 }
@@ -88,27 +88,27 @@ TEST(TorchFile, RepeatedElementsOnlyMatterToWhoAsks) {
 
 TEST(TorchFile, CodeIsRefusedByName) {
   for (const char* file : {"hostile.bin", "hostile-before-zip.bin"}) {
-    const Error error = error_of(read_test_file(kFolder + file));
+    const Error error = torch_error(read_test_file(kTorchFolder + file));
     EXPECT_EQ(error.code, ErrorCode::kUnsupported) << file;
     EXPECT_THAT(error.message, HasSubstr("m.bin: pickle: it wants 'posix.system', and only tensors"));
   }
-  EXPECT_THAT(error_of(read_test_file(kFolder + "module.bin")).message, HasSubstr("'torch.nn.modules.linear.Linear'"));
+  EXPECT_THAT(torch_error(read_test_file(kTorchFolder + "module.bin")).message, HasSubstr("'torch.nn.modules.linear.Linear'"));
 }
 
 TEST(TorchFile, EveryTruncationIsAnError) {
   for (const char* file : {"zip.bin", "before-zip.bin"}) {
-    const std::string whole = read_test_file(kFolder + file);
+    const std::string whole = read_test_file(kTorchFolder + file);
     for (size_t size = 0; size < whole.size(); ++size) {
-      const Error error = error_of(std::string_view(whole).substr(0, size));
+      const Error error = torch_error(std::string_view(whole).substr(0, size));
       ASSERT_NE(error.code, ErrorCode::kInternal) << file << " cut to " << size;
     }
   }
 }
 
 TEST(TorchFile, OtherFilesAreNamed) {
-  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\n").message, HasSubstr("Git LFS pointer"));
-  EXPECT_THAT(error_of("").message, HasSubstr("no file of torch.save"));
-  EXPECT_THAT(error_of("\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.").message,
+  EXPECT_THAT(torch_error("version https://git-lfs.github.com/spec/v1\n").message, HasSubstr("Git LFS pointer"));
+  EXPECT_THAT(torch_error("").message, HasSubstr("no file of torch.save"));
+  EXPECT_THAT(torch_error("\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.\x80\x02K\x05.").message,
               HasSubstr("not one that torch.save wrote"));
 }
 
