@@ -27,8 +27,6 @@ TextOptions options_for(const ModelSpec& spec, const TextOptions& options, bool 
   if (!result.prompt) {
     result.prompt = is_query ? prompt_of(spec, kQuery) : prompt_of(spec, kDocument);
   }
-  const std::optional<int>& length = is_query ? spec.tokens->query_length : spec.tokens->document_length;
-  if (length) result.max_length = std::min(*length, result.max_length.value_or(*length));
   return result;
 }
 
@@ -38,8 +36,8 @@ Result<TokenizedText> tokenize_side(const Engine& engine, std::string_view text,
   return result;
 }
 
-// bge-m3, whose head lies in a file of its own, takes the mean over the query's tokens; others take the sum.
-bool takes_mean(const ModelSpec& spec) { return !spec.tokens->weights.empty(); }
+// bge-m3, whose head lies in a file of its own, takes the mean over the query's tokens; others take the sum unless they say so.
+bool takes_mean(const ModelSpec& spec) { return !spec.tokens->weights.empty() || spec.similarity == "meanmaxsim"; }
 
 // The sum over rows of `query` of the largest product with a row of `text`.
 float late_score(const TokenVectors& query, const TokenVectors& text) {

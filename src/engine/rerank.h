@@ -36,8 +36,8 @@ Result<RerankInputs> tokenize_for_rerank(const Engine& engine, std::string_view 
                                          const TextOptions& options);
 
 // Scores of the texts, from what the engine made of tokenize_for_rerank()'s inputs, errors included. `form` is for
-// cross-encoders; late interaction gives the sum (for bge-m3 the mean) over the query's tokens of the largest product with a
-// token of the text.
+// cross-encoders; late interaction gives the sum (for bge-m3 and meanmaxsim the mean) over the query's tokens of the largest
+// product with a token of the text.
 std::vector<Result<float>> rerank_scores(const Engine& engine, ScoreForm form, std::span<const Result<TextOutput>> outputs);
 
 // Both, with a run of the engine in between. Score i belongs to texts[i].

@@ -102,6 +102,18 @@ class StatePool {
   std::vector<std::unique_ptr<EncodeState>> states_;
 };
 
+// Makes tokens of the vocabulary special ones, sought in the text as it is, whatever they were.
+void add_special(std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::span<const std::string> special) {
+  for (const std::string& content : special) {
+    const auto known =
+        std::find_if(added.begin(), added.end(), [&content](const AddedToken& token) { return token.content == content; });
+    const std::optional<int32_t> id = known != added.end() ? known->id : vocabulary.id_of(content);
+    if (!id) continue;
+    if (known != added.end()) added.erase(known);
+    added.push_back({.content = content, .id = *id, .special = true});
+  }
+}
+
 tl::unexpected<Error> too_long(int max_length) {
   return fail(ErrorCode::kTooLarge, "text has more than {} tokens, the most that fit", max_length);
 }
@@ -199,8 +211,10 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lower_case_first) {
+Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lower_case_first,
+                                  std::span<const std::string> special) {
   TokenizerParts parts = TRY(read_tokenizer_files(folder, lower_case_first));
+  add_special(parts.added_tokens, parts.model->vocabulary(), special);
   std::unique_ptr<Pipeline> pipeline = std::make_unique<Pipeline>();
   const std::vector<AddedToken>& added = parts.added_tokens;
   pipeline->raw_tokens = TRY(patterns_of(added, false, {}).and_then(AddedTokenMatcher::build));

@@ -50,8 +50,10 @@ class Tokenizer {
   // Reads tokenizer.json, or where there is none a sentencepiece model, vocab.json and merges.txt, or vocab.txt, with the
   // overrides of tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars) that transformers applies.
   // `truncation` and `padding` blocks of the file are ignored, as transformers does. `lower_case_first` lower-cases the text
-  // before everything else: the do_lower_case of sentence_bert_config.json.
-  static Result<Tokenizer> load(const std::filesystem::path& folder, bool lower_case_first = false);
+  // before everything else: the do_lower_case of sentence_bert_config.json. `special` names tokens that count as special
+  // besides those of the files; what the vocabulary does not have is passed over.
+  static Result<Tokenizer> load(const std::filesystem::path& folder, bool lower_case_first = false,
+                                std::span<const std::string> special = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

@@ -99,6 +99,23 @@ TEST(Tokenizer, AddedTokensOfTheNormalizedText) {
   EXPECT_NE(tokenizer.token_to_id("Café Bar"), 500);
 }
 
+// As transformers' add_special_tokens makes them. They are found in the text as it is, inside of words too.
+TEST(Tokenizer, TokensOfTheVocabularyMayBeMadeSpecial) {
+  const TestFolder folder;
+  folder.write("tokenizer.json", SmallTokenizer{.more_added_tokens = R"(,{"id":500,"content":"Café Bar","single_word":false,)"
+                                                                     R"("lstrip":false,"rstrip":false,"normalized":true,)"
+                                                                     R"("special":false})"}
+                                     .json());
+  const Tokenizer plain = Tokenizer::load(folder.path()).value();
+  EXPECT_EQ(tokens_of(plain, "dogx CAFE BAR Café Bar"), "[CLS] dog ##x Café Bar Café Bar [SEP]");
+  const std::vector<std::string> names = {"dog", "Café Bar", "nothing of the vocabulary"};
+  const Tokenizer special = Tokenizer::load(folder.path(), false, names).value();
+  EXPECT_EQ(tokens_of(special, "dogx CAFE BAR Café Bar"), "[CLS] dog x cafe bar Café Bar [SEP]");
+  EXPECT_EQ(special.token_to_id("Café Bar"), plain.token_to_id("Café Bar"));
+  EXPECT_TRUE(special.is_special(*special.token_to_id("dog")));
+  EXPECT_EQ(special.vocab_size(), plain.vocab_size());
+}
+
 TEST(Tokenizer, IllFormedTextIsReadAsReplacementCharacters) {
   const Tokenizer uncased = small();
   EXPECT_EQ(tokens_of(uncased, "hel\xFFlo"), "[CLS] hello [SEP]");

@@ -81,3 +81,16 @@ def test_the_mean_of_the_tokens_is_the_vector(server):
         assert len(tokens) == len(server.post("/tokenize", {"inputs": text})[2][0])
         assert np.abs(mean / np.linalg.norm(mean) - server.embed(text)[0]).max() < TOLERANCE
     assert server.post("/embed_sparse", {"inputs": "hello"})[0] == 424
+
+
+@pytest.mark.parametrize("name", ["heads-stanford", "heads-filled"])
+def test_queries_of_late_interaction_are_filled_up(serve, golden, name):
+    server = serve(name, "--dtype", "float32")
+    found = json.loads((golden / name / "heads.json").read_text())["items"]
+    for item in found:
+        for kind in ["query", "document"]:
+            if kind not in item or not item["first"].strip():
+                continue
+            vectors = np.array(server.post("/embed_all", {"inputs": item["first"], "input_type": kind, "truncate": True})[2][0])
+            assert vectors.shape == np.shape(item[kind]), (kind, item["first"])
+            assert np.abs(vectors - item[kind]).max() < TOLERANCE, (kind, item["first"])
