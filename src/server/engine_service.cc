@@ -36,6 +36,7 @@ EngineService::EngineService(Engine engine, std::string name, const ServingOptio
     facts_.labels = spec.classifier->labels;
     facts_.probability = spec.classifier->probability;
   }
+  facts_.late_score = late_score_of(spec);
   const std::filesystem::path folder =
       options.engine.model.has_filename() ? options.engine.model : options.engine.model.parent_path();
   facts_.id = folder.filename().string();  // Where it lies on this machine is nobody's business.
