@@ -82,10 +82,12 @@ Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, boo
   const EncodeOptions options{
       .max_length = kMostPieces, .truncation = TruncationSide::kNone, .add_special_tokens = add_special_tokens};
   const Encoding encoding = TRY(tokenizer.encode(text, options));
+  const std::vector<std::optional<Offsets>> offsets = tokenizer.offsets(encoding, text, std::nullopt, options);
   std::vector<TokenPiece> pieces;
   pieces.reserve(encoding.ids.size());
-  for (const int32_t id : encoding.ids) {
-    pieces.push_back({id, std::string(tokenizer.id_to_token(id).value_or("")), tokenizer.is_special(id)});
+  for (size_t i = 0; i < encoding.ids.size(); ++i) {
+    const int32_t id = encoding.ids[i];
+    pieces.push_back({id, std::string(tokenizer.id_to_token(id).value_or("")), tokenizer.is_special(id), offsets[i]});
   }
   return pieces;
 }

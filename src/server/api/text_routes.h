@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "server/api/embed_request.h"
+#include "tokenizer/offsets.h"
 
 namespace inlay {
 
@@ -24,10 +25,11 @@ struct TokenPiece {
   int32_t id = 0;
   std::string text;
   bool special = false;
+  std::optional<Offsets> offsets = {};  // nullopt: it stands for no part of the text, or for one that is not known
 };
 
 Result<TokenizeCall> parse_tokenize(const Json& body);
-// `start` and `stop` are null: the tokenizer keeps no offsets.
+// `start` and `stop` are the offsets.
 HttpResponse render_tokenize(const std::vector<std::vector<TokenPiece>>& texts);
 Result<DecodeCall> parse_decode(const Json& body);
 HttpResponse render_decode(const std::vector<std::string>& texts);
