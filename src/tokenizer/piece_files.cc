@@ -269,6 +269,7 @@ Result<TokenizerParts> read_merges_tokenizer(const std::filesystem::path& folder
     parts.post_processor =
         roberta_post_processor(TRY(find_token(*parts.model, config.cls_token).map_error(within("vocab.json"))),
                                TRY(find_token(*parts.model, config.sep_token).map_error(within("vocab.json"))));
+    parts.post_processor.trims.push_back({.adds_prefix_space = config.adds_prefix_space.value_or(false)});
   } else {
     parts.post_processor = TRY(around_as_configured(config, *parts.model).map_error(within("vocab.json")));
   }

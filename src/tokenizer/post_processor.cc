@@ -92,6 +92,14 @@ Result<std::optional<PostProcessor>> read_one(const Json& json) {
   return type == "BertProcessing" ? bert_post_processor(cls, sep) : roberta_post_processor(cls, sep);
 }
 
+// Adds what a processor does to offsets.
+Result<> add_trim(const Json& json, std::vector<OffsetTrim>& trims) {
+  const std::string type = TRY(get_string(json, "type"));
+  if (type != "ByteLevel" && type != "RobertaProcessing") return {};
+  if (TRY(json.bool_or("trim_offsets", true))) trims.push_back({TRY(json.bool_or("add_prefix_space", true))});
+  return {};
+}
+
 }  // namespace
 
 size_t PostProcessor::special_count(bool is_pair) const {
@@ -126,16 +134,19 @@ PostProcessor roberta_post_processor(int32_t cls, int32_t sep) {
 
 Result<PostProcessor> read_post_processor(const Json& json) {
   const std::string type = TRY(get_string(json, "type"));
-  if (type != "Sequence") return TRY(read_one(json)).value_or(PostProcessor{});
-  std::optional<PostProcessor> result;
-  const std::vector<Json> items = TRY(get_items(json, "processors"));
+  const std::vector<Json> items = type == "Sequence" ? TRY(get_items(json, "processors")) : std::vector<Json>{json};
+  std::optional<PostProcessor> adding;
+  std::vector<OffsetTrim> trims;
   for (const Json& item : items) {
+    TRY_VOID(add_trim(item, trims));
     std::optional<PostProcessor> one = TRY(read_one(item));
     if (!one) continue;
-    if (result) return fail(ErrorCode::kUnsupported, "{}: more than one processor adds tokens", json.where());
-    result = std::move(one);
+    if (adding) return fail(ErrorCode::kUnsupported, "{}: more than one processor adds tokens", json.where());
+    adding = std::move(one);
   }
-  return result.value_or(PostProcessor{});
+  PostProcessor result = std::move(adding).value_or(PostProcessor{});
+  result.trims = std::move(trims);
+  return result;
 }
 
 }  // namespace inlay

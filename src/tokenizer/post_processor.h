@@ -21,9 +21,16 @@ struct TemplatePiece {
 // One piece is kFirst; of a pair's, one more is kSecond; the others are kSpecial.
 using Template = std::vector<TemplatePiece>;
 
+// Offsets leave out the white space at the ends of a token, but for one space at the beginning of a text, if it was put there.
+struct OffsetTrim {
+  bool adds_prefix_space = true;
+};
+
 struct PostProcessor {
   Template single{{TemplatePart::kFirst, 0, {}}};
   Template pair{{TemplatePart::kFirst, 0, {}}, {TemplatePart::kSecond, 1, {}}};
+
+  std::vector<OffsetTrim> trims = {};  // one after the other
 
   const Template& of(bool is_pair) const { return is_pair ? pair : single; }
   // Special tokens that are added.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tokenizer/offsets.h"
 
 namespace inlay {
 
@@ -66,6 +67,12 @@ class Tokenizer {
   // Of two texts that are both too long, with kLongestFirst and a limit that leaves an odd number of ids, it must know which is
   // longer, and reads both to the end of the shorter one.
   Result<Encoding> encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const;
+
+  // For each id of `encoding`, which `encode` (or, with `second`, `encode_pair`) made of the text with these options, the part
+  // of its text that it stands for, as `tokenizers` has it; nullopt for the tokens of the template, and for others where that
+  // is not known. Encodes once more, many times slower than `encode`, and the whole text at that.
+  std::vector<std::optional<Offsets>> offsets(const Encoding& encoding, std::string_view text,
+                                              std::optional<std::string_view> second, const EncodeOptions& options) const;
 
   // The text that the ids stand for, by the `decoder` of the file; ids without a token are passed over, as are, with
   // `skip_special_tokens`, tokens marked special. kUnsupported if the file has a decoder that Inlay does not know.
