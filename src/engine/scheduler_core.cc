@@ -250,7 +250,8 @@ void SchedulerCore::sleep(std::unique_lock<std::mutex>& lock) {
 bool SchedulerCore::call_idle_lanes(const Batch& batch, Arena& arena) {
   const int helpers = idle.load();
   if (helpers > 0 && !batcher.empty()) wake.notify_one();
-  if (team.seats > 0 || !is_lone(batch) || !team_policy.wants_team()) return false;
+  if (team.is_running || !is_lone(batch) || !team_policy.wants_team()) return false;
+  team.is_running = true;
   team.arena = &arena;
   team.size = helpers + 1;
   team.seats = helpers;

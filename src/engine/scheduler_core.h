@@ -35,8 +35,9 @@ struct PendingRequest : QueuedRequest {
   PendingRequest* next_in_inbox = nullptr;
 };
 
-// A small batch that idle lanes run together.
+// A small batch that idle lanes run together. There is one at a time: what follows belongs to it until its leader is done.
 struct TeamJob {
+  bool is_running = false;
   Arena* arena = nullptr;
   Barrier* barrier = nullptr;
   int size = 0;

@@ -73,6 +73,7 @@ void Lane::work() {
     else
       run_alone(own_, Share{.between_blocks = &between_blocks_});
     lock.lock();
+    if (has_team) core_.team.is_running = false;
     settle(own_);
     core_.counters.lane_busy[index_] += Clock::now() - began;
     lock.unlock();

@@ -7,6 +7,7 @@
 #include <future>
 #include <random>
 
+#include "engine/scheduler_core.h"
 #include "engine/scheduler_test_runner.h"
 #include "engine/scheduler_testing.h"
 
@@ -325,6 +326,40 @@ TEST(Scheduler, SurvivesAFailingTeam) {
     EXPECT_TRUE(send(*started.scheduler, 8, 2).get().vectors[0]);
   }
   EXPECT_GE(started.scheduler->metrics().team_batches, 1U);
+}
+
+// Two lanes are busy when a team of the other two begins, and are idle again when the next small batch comes.
+TEST(Scheduler, ATeamAndASmallBatchBesideItDoNotMeet) {
+  constexpr int32_t kHeld = 7;
+  Gate receivers;
+  Gate helpers;
+  std::unique_ptr<TestRunner> runner = std::make_unique<TestRunner>(4);
+  runner->on_run = [&](std::span<const TokenizedText* const> texts, const Share& share) {
+    if (share.rank > 0 && texts[0]->ids.front() == kHeld) helpers.pass();
+  };
+  SchedulerCore core(std::move(runner), {});
+  const auto wait_for_idle = [&core](int lanes) {
+    while (core.idle != lanes) std::this_thread::yield();
+  };
+  for (const int busy : {1, 2}) {
+    wait_for_idle(5 - busy);
+    ASSERT_FALSE(core.submit(request_of({text_of(1, 10)}), [&](WorkResult) { receivers.pass(); }));
+    receivers.wait_for(busy);
+  }
+  wait_for_idle(2);
+  std::atomic<bool> is_first_answered = false;
+  ASSERT_FALSE(core.submit(request_of({text_of(kHeld, 10)}), [&](WorkResult) { is_first_answered = true; }));
+  helpers.wait_for(1);
+  receivers.open();
+  wait_for_idle(2);
+  std::promise<void> second;
+  ASSERT_FALSE(core.submit(request_of({text_of(kHeld, 10)}), [&](WorkResult) { second.set_value(); }));
+  second.get_future().wait();
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_FALSE(is_first_answered) << "one of its team has not finished";
+  helpers.open();
+  EXPECT_TRUE(core.drain(std::chrono::seconds(10)));
+  EXPECT_TRUE(is_first_answered);
 }
 
 TEST(Scheduler, CostsNothingWhenIdle) {

@@ -271,7 +271,7 @@ void BulkRun::stop_at_first_error() {
     if (!window->is_planned || error_) return;
     if (window->is_checked) continue;
     window->is_checked = true;
-    if (std::optional<Error> error = window->first_error()) stop(*std::move(error));
+    if (window->first_error()) stop(*window->first_error());
   }
 }
 

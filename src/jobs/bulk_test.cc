@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "jobs/bulk_window.h"
+
 namespace inlay {
 namespace {
 
@@ -151,6 +153,27 @@ TEST(Bulk, FailsWithARowThatCannotBeEmbedded) {
   Job job(texts);
   EXPECT_EQ(job.run().error().message, "line 151: not finite");
   EXPECT_THAT(job.written, SizeIs(150));
+}
+
+// The second window is embedded before the first is tokenised, so that the lane of the first looks for errors meanwhile.
+TEST(Bulk, ErrorsOfAWindowThatOvertakesAnotherAreNotReadWhileTheyAreWritten) {
+  std::vector<std::string> texts(BulkWindow::kBlockRows, "slow");
+  texts.push_back("nan");
+  Job job(texts);
+  job.options.window_rows = BulkWindow::kBlockRows;
+  std::promise<void> overtaken;
+  job.stages.tokenize = [&](const TextRow& row) {
+    if (row.line == 1) overtaken.get_future().wait();
+    return fake_tokenize(*row.text);
+  };
+  job.stages.embed = [&](int lane, std::span<const TokenizedText* const> batch, float* out, std::span<Result<>> status) {
+    if (batch[0]->ids[0] == 'n') {
+      overtaken.set_value();
+      std::this_thread::sleep_for(20ms);  // Time for the other lane.
+    }
+    fake_embed(lane, batch, out, status);
+  };
+  EXPECT_EQ(job.run().error().message, "line 33: not finite");
 }
 
 TEST(Bulk, DoesNotReadOnAfterARowThatFailsTheJob) {

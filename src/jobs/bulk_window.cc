@@ -25,7 +25,10 @@ void BulkWindow::plan(int dimensions, int max_batch_tokens) {
   std::vector<uint32_t> usable;
   std::vector<int> lengths;
   for (size_t i = 0; i < rows_.size(); ++i) {
-    if (!rows_[i].text) continue;
+    if (!rows_[i].text) {
+      if (!first_error_) first_error_ = rows_[i].text.error();
+      continue;
+    }
     usable.push_back(static_cast<uint32_t>(i));
     lengths.push_back(static_cast<int>(tokens_[i].ids.size()));
   }
@@ -39,13 +42,6 @@ void BulkWindow::plan(int dimensions, int max_batch_tokens) {
 
 std::span<float> BulkWindow::vector(size_t index) {
   return std::span<float>(vectors_).subspan(index * dimensions_, dimensions_);
-}
-
-std::optional<Error> BulkWindow::first_error() const {
-  for (const TextRow& row : rows_) {
-    if (!row.text) return row.text.error();
-  }
-  return std::nullopt;
 }
 
 }  // namespace inlay

@@ -30,7 +30,7 @@ class BulkWindow {
   std::span<TextRow> block_rows(size_t block);
   std::span<TokenizedText> block_tokens(size_t block);
 
-  // Once every block is tokenised: forms the batches and makes room for the vectors.
+  // Once every block is tokenised: forms the batches, makes room for the vectors, and notes the first error.
   void plan(int dimensions, int max_batch_tokens);
   size_t batch_count() const { return batches_.size(); }
   const std::vector<uint32_t>& batch(size_t index) const { return batches_[index]; }
@@ -39,8 +39,8 @@ class BulkWindow {
   TextRow& row(size_t index) { return rows_[index]; }
   const TokenizedText& tokens(size_t index) const { return tokens_[index]; }
   std::span<float> vector(size_t index);
-  // The first row that has no text, or whose text could not be embedded.
-  std::optional<Error> first_error() const;
+  // Of the first row that had no text when the window was planned. From then on the rows belong to those who embed them.
+  const std::optional<Error>& first_error() const { return first_error_; }
 
   // Counters, under the pipeline's lock.
   size_t blocks_taken = 0;
@@ -58,6 +58,7 @@ class BulkWindow {
   std::vector<TokenizedText> tokens_;
   std::vector<std::vector<uint32_t>> batches_;
   std::vector<float> vectors_;  // [rows, dimensions]
+  std::optional<Error> first_error_;
 };
 
 }  // namespace inlay
