@@ -13,8 +13,6 @@ namespace {
 // One special token of a template may stand for several ids; more than this is not a template but an attack.
 constexpr size_t kMaxSpecialIds = 4096;
 
-TemplatePiece special(int32_t id, int32_t type_id) { return {TemplatePart::kSpecial, type_id, {id}}; }
-
 // ["[SEP]", 102]
 Result<int32_t> read_token_pair(const Json& json) {
   const std::vector<Json> items = TRY(json.items());
@@ -121,15 +119,15 @@ int64_t PostProcessor::id_limit() const {
 PostProcessor bert_post_processor(int32_t cls, int32_t sep) {
   const TemplatePiece first{TemplatePart::kFirst, 0, {}};
   const TemplatePiece second{TemplatePart::kSecond, 1, {}};
-  return {.single = {special(cls, 0), first, special(sep, 0)},
-          .pair = {special(cls, 0), first, special(sep, 0), second, special(sep, 1)}};
+  return {.single = {special_piece(cls, 0), first, special_piece(sep, 0)},
+          .pair = {special_piece(cls, 0), first, special_piece(sep, 0), second, special_piece(sep, 1)}};
 }
 
 PostProcessor roberta_post_processor(int32_t cls, int32_t sep) {
   const TemplatePiece first{TemplatePart::kFirst, 0, {}};
   const TemplatePiece second{TemplatePart::kSecond, 0, {}};
-  return {.single = {special(cls, 0), first, special(sep, 0)},
-          .pair = {special(cls, 0), first, special(sep, 0), special(sep, 0), second, special(sep, 0)}};
+  return {.single = {special_piece(cls, 0), first, special_piece(sep, 0)},
+          .pair = {special_piece(cls, 0), first, special_piece(sep, 0), special_piece(sep, 0), second, special_piece(sep, 0)}};
 }
 
 Result<PostProcessor> read_post_processor(const Json& json) {

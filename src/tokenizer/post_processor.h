@@ -17,6 +17,7 @@ struct TemplatePiece {
   int32_t type_id = 0;
   std::vector<int32_t> ids;  // of a special token
 };
+inline TemplatePiece special_piece(int32_t id, int32_t type_id) { return {TemplatePart::kSpecial, type_id, {id}}; }
 
 // One piece is kFirst; of a pair's, one more is kSecond; the others are kSpecial.
 using Template = std::vector<TemplatePiece>;
