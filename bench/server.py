@@ -17,6 +17,7 @@ TEXTS holds objects with `query` and `text`. wrk is Debian's package wrk.
 import argparse
 import pathlib
 import sys
+import time
 
 import measure
 import report
