@@ -8,8 +8,6 @@
 namespace inlay {
 namespace {
 
-bool interacts_late(const Engine& engine) { return !engine.outputs().has(OutputKind::kScores); }
-
 // The prompt that the folder has for queries, or for documents under one of sentence-transformers' names; none is "".
 std::string prompt_of(const ModelSpec& spec, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
@@ -89,7 +87,7 @@ Result<RerankInputs> tokenize_for_rerank(const Engine& engine, std::string_view 
                                          const TextOptions& options) {
   TRY_VOID(can_rerank(engine));
   RerankInputs result;
-  if (interacts_late(engine)) {
+  if (late_score_of(engine.spec())) {
     result.first_text = 1;
     result.inputs.emplace_back(TRY(tokenize_side(engine, query, options, true)));
     for (const std::string& text : texts) result.inputs.push_back(tokenize_side(engine, text, options, false));
@@ -100,14 +98,14 @@ Result<RerankInputs> tokenize_for_rerank(const Engine& engine, std::string_view 
 }
 
 std::vector<Result<float>> rerank_scores(const Engine& engine, ScoreForm form, std::span<const Result<TextOutput>> outputs) {
-  const bool is_late = interacts_late(engine);
+  const std::optional<LateScore> late = late_score_of(engine.spec());
   std::vector<Result<float>> scores;
-  for (size_t i = is_late ? 1 : 0; i < outputs.size(); ++i) {
-    const Result<TextOutput>& failed = is_late && !outputs[0] ? outputs[0] : outputs[i];
+  for (size_t i = late ? 1 : 0; i < outputs.size(); ++i) {
+    const Result<TextOutput>& failed = late && !outputs[0] ? outputs[0] : outputs[i];
     if (!failed) {
       scores.emplace_back(tl::unexpected<Error>(failed.error()));
-    } else if (is_late) {
-      scores.emplace_back(late_score(*late_score_of(engine.spec()), outputs[0]->tokens, outputs[i]->tokens));
+    } else if (late) {
+      scores.emplace_back(late_score(*late, outputs[0]->tokens, outputs[i]->tokens));
     } else {
       float score = outputs[i]->scores.front();
       finish_scores(engine.spec(), form, {&score, 1});
