@@ -80,6 +80,10 @@ __attribute__((always_inline)) inline void fetch(Ahead& ahead) {
   ahead.next += advance;
 }
 
+// Steps of a tile of more than four rows between two fetches.
+template <class T>
+constexpr int kFetchSteps = 4;
+
 // sum[row] += a[row] * b over the steps. Inlined into the functions below and into the tiles of attention, which are themselves
 // kept out of line: beside more code, g++ 12 spills the accumulators and the loop runs 2.6 times slower.
 // All lines ahead are asked for: those left to the hardware made one query of 12 tokens take 1.6 times as long.
@@ -87,15 +91,16 @@ template <class T, int kRows, int kVectors, bool kPrefetch = false>
 __attribute__((always_inline)) inline void accumulate(typename T::Sum (&sum)[kRows][kVectors], const char* a, int64_t a_stride,
                                                       const char* b, int64_t steps, Ahead ahead = {}) {
   if constexpr (kPrefetch) {
-    constexpr int kSteps = kRows > 4 ? 4 : 1;
+    constexpr int kSteps = kRows > 4 ? kFetchSteps<T> : 1;
     for (; steps >= kSteps; steps -= kSteps) {
       fetch<kSteps>(ahead);
-#pragma GCC unroll 4
+      // Unrolled, g++ 12 would mix the steps and have sums of AVX2 on the stack.
+#pragma GCC unroll 1
       for (int i = 0; i < kSteps; ++i) {
-        step<T, kRows, kVectors>(sum, a + i * T::kLeftBytes, a_stride, b + i * kVectors * T::kRightBytes);
+        step<T, kRows, kVectors>(sum, a, a_stride, b);
+        a += T::kLeftBytes;
+        b += kVectors * T::kRightBytes;
       }
-      a += kSteps * T::kLeftBytes;
-      b += kSteps * kVectors * T::kRightBytes;
     }
   }
   for (; steps > 0; --steps) {
