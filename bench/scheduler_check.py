@@ -79,15 +79,27 @@ def run_live(server, requests, workers=32):
 
 def costs(server):
     found = load.metrics(server)
-    return [load.total(found, "inlay_batch_cost_seconds", part=part) for part in ("batch", "token", "pair")]
+    return [load.total(found, "inlay_batch_cost_seconds", part=part) for part in ("batch", "token", "pair", "few")]
 
 
-def alone(server, options):
-    """What a query costs beside its batch, and what further lanes add: from queries that meet nobody."""
-    queries = load.queries(options.texts, 150)
+def stages(server):
+    """Seconds that requests have waited and computed so far, and how many there were."""
+    found = load.metrics(server)
+    return [load.total(found, f"inlay_{name}") for name in ("queue_seconds_sum", "compute_seconds_sum", "compute_seconds_count")]
+
+
+def team_efficiency(server, options):
+    """What a further lane adds to the speed of the first, from queries that meet nobody and so are shared by all lanes."""
+    if options.threads == 1:
+        return 0
+    queries = load.queries(options.texts, 200)
     tokens = token_counts(options, queries)
-    done = run_live(server, [(0.02 * i, [query]) for i, query in enumerate(queries)], workers=1)
-    return [(tokens[queries.index(texts[0])], seconds) for _, texts, seconds in done[50:]]
+    before = stages(server)
+    run_live(server, [(0, [query]) for query in queries], workers=1)
+    after, cost = stages(server), costs(server)
+    computed = (after[1] - before[1]) / (after[2] - before[2])
+    on_one_lane = statistics.mean(cost[0] + cost[1] * count + cost[2] * count**2 + cost[3] * max(0, 1 - count / 24) for count in tokens)
+    return min(1, max(0, (on_one_lane / computed - 1) / (options.threads - 1)))
 
 
 def simulate(options, live, cost, extra):
@@ -98,8 +110,8 @@ def simulate(options, live, cost, extra):
         trace.write_text("".join(json.dumps({"at": max(0, at), "tokens": [tokens[text] for text in texts],
                                              "priority": "interactive" if len(texts) == 1 else "standard"}) + "\n" for at, texts, _ in live))
         overhead, efficiency = extra
-        command = [options.sim, "--trace", trace, "--policy", "inlay", "--lanes", options.threads, "--cost-batch", max(0, cost[0]),
-                   "--cost-token", cost[1], "--cost-pair", max(0, cost[2]), "--request-overhead", overhead, "--team-efficiency", efficiency]
+        command = [options.sim, "--trace", trace, "--policy", "inlay", "--lanes", options.threads, "--cost-batch", cost[0],
+                   "--cost-token", cost[1], "--cost-pair", cost[2], "--cost-few", cost[3], "--request-overhead", overhead, "--team-efficiency", efficiency]
         said = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
     result = {}
     for name, mean, p50, p99, rate in re.findall(
@@ -131,15 +143,14 @@ def main():
             options.limit = json.load(response)["max_input_length"]
         requests = schedule(options)
         run_live(server, [(at / 4, texts) for at, texts in requests[:len(requests) // 4]])  # so that the costs are learnt
-        lone = alone(server, options)
+        efficiency = team_efficiency(server, options)
+        before = stages(server)
         live = run_live(server, requests)
-        cost = costs(server)
-    # A lone query takes its share of a team's time and what HTTP costs: two unknowns, by least squares over their lengths.
-    predicted = [cost[0] + cost[1] * tokens + cost[2] * tokens**2 for tokens, _ in lone]
-    slope, intercept = statistics.linear_regression(predicted, [seconds for _, seconds in lone])
-    slope = min(1.0, max(1 / options.threads, slope))
-    overhead = max(0, statistics.median(seconds - slope * cost_of for cost_of, (_, seconds) in zip(predicted, lone)))
-    found = simulate(options, live, cost, (overhead, (1 / slope - 1) / max(1, options.threads - 1)))
+        after, cost = stages(server), costs(server)
+    # What the simulator knows nothing of: reading, tokenising and writing, and the client's side.
+    scheduled = after[0] - before[0] + after[1] - before[1]
+    overhead = max(0, (sum(seconds for _, _, seconds in live) - scheduled) / len(live))
+    found = simulate(options, live, cost, (overhead, efficiency))
     rows = []
     for name, is_list in (("interactive", False), ("standard", True)):
         if name not in found:
@@ -148,7 +159,7 @@ def main():
             rows.append((name, figure, f"{real:.2f}", f"{simulated:.2f}", f"{simulated / real:.2f}"))
     text = report.table(["class", "figure", "server", "simulator", "ratio"], rows)
     text += (f"\n\n{options.dtype}, {options.rate:g} queries and {options.list_rate:g} lists of {LIST_TEXTS} documents a second for {options.seconds:g} s; "
-             f"costs learnt by the server: {1e3 * cost[0]:.3f} ms a batch, {1e6 * cost[1]:.1f} µs a token, {1e9 * cost[2]:.0f} ns a pair; "
+             f"costs learnt by the server: {1e3 * cost[0]:.3f} ms a batch, {1e6 * cost[1]:.1f} µs a token, {1e9 * cost[2]:.0f} ns a pair, {1e3 * cost[3]:.3f} ms for few tokens; "
              f"{1e3 * overhead:.2f} ms a request beside the scheduler.")
     print(text)
     if options.write:

@@ -162,8 +162,7 @@ class Simulation {
     ++report_.batches;
     report_.batch_tokens += batch.tokens;
     report_.batch_texts += static_cast<int64_t>(batch.items.size());
-    const CostCoefficients& c = machine_.cost;
-    const double time = c.a + c.b * batch.tokens + c.c * static_cast<double>(batch.squares);
+    const double time = cost_.predict(batch.tokens, batch.squares);
     report_.busy += time;
     return time;
   }
@@ -249,6 +248,7 @@ class Simulation {
 
   const SimLoad& load_;
   const SimMachine& machine_;
+  const CostModel cost_{machine_.cost};
   Batcher batcher_;
   TeamPolicy team_policy_;
   uint64_t arrivals_ = 0;

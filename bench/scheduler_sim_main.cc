@@ -93,6 +93,9 @@ void add_options(CLI::App& app, Settings& settings) {
   app.add_option("--cost-batch", settings.machine.cost.a, "seconds a batch")->capture_default_str();
   app.add_option("--cost-token", settings.machine.cost.b, "seconds a token")->capture_default_str();
   app.add_option("--cost-pair", settings.machine.cost.c, "seconds a pair of tokens of a text")->capture_default_str();
+  app.add_option("--cost-few", settings.machine.cost.d,
+                 "seconds added where tokens are few: all of it for none, nothing from 24 on")
+      ->capture_default_str();
   app.add_option("--cost-file", settings.cost_file,
                  "fit the three from batches that ran (JSON lines: tokens, squares, seconds)");
   app.add_option("--request-overhead", settings.machine.request_overhead, "seconds a request beside the scheduler")

@@ -55,6 +55,26 @@ TEST(CostModel, FindsTheCoefficientsOfExactTimes) {
   EXPECT_NEAR(model.coefficients().c, 1.2e-7, 2e-8);
 }
 
+// Reading the weights takes 4 ms, however few the tokens are.
+TEST(CostModel, KnowsThatFewTokensWaitForTheWeights) {
+  CostModel model;
+  std::mt19937 random(4);
+  const auto seconds = [](const Shape& shape) {
+    return std::max(4e-3, 1.7e-4 * static_cast<double>(shape.tokens)) + 6e-8 * static_cast<double>(shape.squares);
+  };
+  for (int i = 0; i < 1000; ++i) {
+    const int64_t length = i % 4 == 0 ? 24 + random() % 230 : 6 + random() % 12;
+    const Shape shape = {length, length * length};
+    model.observe(shape.tokens, shape.squares, seconds(shape));
+  }
+  for (const int64_t length : {8, 12, 50, 150, 250}) {
+    EXPECT_NEAR(model.predict(length, length * length) / seconds({length, length * length}), 1, 0.1) << length;
+  }
+  // Four documents: without the term for few tokens this was half as much again too large.
+  EXPECT_NEAR(model.predict(1000, 4 * 250 * 250) / seconds({1000, 4 * 250 * 250}), 1, 0.1);
+  EXPECT_NEAR(model.predict(1000, 20 * 50 * 50) / seconds({1000, 20 * 50 * 50}), 1, 0.1);
+}
+
 TEST(CostModel, StaysNearUnderNoiseAndOutliers) {
   CostModel model;
   Load load(2);

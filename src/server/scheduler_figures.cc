@@ -112,10 +112,11 @@ void write_scheduler_metrics(std::string& out, const std::vector<ModelMetrics>& 
                 [](const SchedulerMetrics& metrics) { return metrics.interruptions; });
   writer.metric("inlay_team_batches_total", "counter", [](const SchedulerMetrics& metrics) { return metrics.team_batches; });
   write_lanes(writer, models);
-  // What a batch is predicted to cost: seconds a batch, a token and a pair of tokens of one text.
-  static constexpr std::array<std::string_view, 3> kParts = {"batch", "token", "pair"};
+  // What a batch is predicted to cost: seconds a batch, a token, a pair of tokens of one text, and what is added where tokens
+  // are few.
+  static constexpr std::array<std::string_view, 4> kParts = {"batch", "token", "pair", "few"};
   writer.metric("inlay_batch_cost_seconds", "gauge", "part", kParts, [](const SchedulerMetrics& metrics, size_t i) {
-    return std::array<double, 3>{metrics.cost.a, metrics.cost.b, metrics.cost.c}[i];
+    return std::array<double, 4>{metrics.cost.a, metrics.cost.b, metrics.cost.c, metrics.cost.d}[i];
   });
   writer.metric("inlay_scheduling_seconds_total", "counter",
                 [](const SchedulerMetrics& metrics) { return Seconds(metrics.lane_scheduling).count(); });
