@@ -11,6 +11,7 @@ constexpr double kLeastTexts = 32;
 constexpr double kWorthLoading = 0.90;
 constexpr double kEnoughThreads = 0.97;
 constexpr double kAsGood = 0.98;
+constexpr int kConfirmations = 3;
 
 bool is_flat(std::span<const BatchPoint> points) {
   if (points.size() < 3) return false;
@@ -88,6 +89,20 @@ std::optional<LoadPoint> choose_load(std::span<const LoadPoint> closed, double s
   return *std::min_element(within.begin(), within.end(), [&quicker](const LoadPoint& a, const LoadPoint& b) {
     return a.batch_tokens != b.batch_tokens ? a.batch_tokens > b.batch_tokens : quicker(a, b);
   });
+}
+
+Result<LoadPoint> confirm_load(std::vector<LoadPoint> closed, double slo_p99, const MeasureAgain& again) {
+  std::optional<LoadPoint> nearest;
+  for (int tries = 0; tries < kConfirmations; ++tries) {
+    const std::optional<LoadPoint> chosen = choose_load(closed, slo_p99);
+    if (!chosen || (nearest && chosen->p99 > slo_p99)) break;
+    const LoadPoint point = TRY(again(*chosen));
+    if (point.p99 <= slo_p99) return point;
+    if (!nearest || point.p99 < nearest->p99) nearest = point;
+    std::erase_if(closed, [&point](const LoadPoint& each) { return each.clients >= point.clients; });
+  }
+  if (!nearest) return fail(ErrorCode::kInternal, "no batch was measured");
+  return *nearest;
 }
 
 int choose_delay(std::span<const LoadPoint> delays) {

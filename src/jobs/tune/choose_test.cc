@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "jobs/tune/tune_report.h"
 
 namespace inlay {
@@ -76,6 +78,59 @@ TEST(TuneLoad, OfEqualOnesTakesTheLargestBatchThenTheQuickest) {
 TEST(TuneLoad, TakesTheQuickestWhereNothingFits) {
   EXPECT_EQ(choose_load(std::vector<LoadPoint>{load(256, 4, 100, 0.9), load(512, 2, 50, 0.7)}, kSlo)->batch_tokens, 512);
   EXPECT_FALSE(choose_load({}, kSlo).has_value());
+}
+
+// Measures again: with so many clients, this P99.
+class Again {
+ public:
+  explicit Again(std::map<int, double> p99_of_clients) : p99_of_clients_(std::move(p99_of_clients)) {}
+  LoadPoint confirm(std::vector<LoadPoint> closed) {
+    Result<LoadPoint> confirmed = confirm_load(std::move(closed), kSlo, [this](const LoadPoint& point) -> Result<LoadPoint> {
+      measured.push_back(point.clients);
+      return load(point.batch_tokens, point.clients, point.requests_per_second, p99_of_clients_.at(point.clients));
+    });
+    EXPECT_TRUE(confirmed.has_value());
+    return confirmed.value_or(LoadPoint());
+  }
+  std::vector<int> measured;
+
+ private:
+  std::map<int, double> p99_of_clients_;
+};
+
+TEST(TuneConfirmation, PromisesWhatTheSecondMeasurementSays) {
+  Again again({{8, 0.03}});
+  const LoadPoint confirmed = again.confirm({load(256, 4, 800, 0.01), load(256, 8, 1000, 0.02)});
+  EXPECT_EQ(confirmed.clients, 8);
+  EXPECT_EQ(confirmed.p99, 0.03);
+  EXPECT_THAT(again.measured, ElementsAre(8));
+}
+
+TEST(TuneConfirmation, GoesOnToFewerClientsAlsoWhereEverySizeWasLucky) {
+  std::vector<LoadPoint> lucky;
+  for (const int size : {128, 256, 512, 1024}) {
+    lucky.push_back(load(size, 8, 900, 0.02));
+    lucky.push_back(load(size, 16, 1000, 0.049));
+  }
+  Again again({{8, 0.02}, {16, 0.051}});
+  EXPECT_EQ(again.confirm(lucky).clients, 8);
+  EXPECT_THAT(again.measured, ElementsAre(16, 8));
+}
+
+TEST(TuneConfirmation, StaysWithTheNearestWhereNothingKeepsTheObjective) {
+  Again again({{2, 0.06}, {4, 0.09}});
+  EXPECT_EQ(again.confirm({load(256, 2, 100, 0.06), load(512, 4, 150, 0.09)}).clients, 2);
+  EXPECT_THAT(again.measured, ElementsAre(2)) << "the others lost it by more already";
+  Again lucky({{2, 0.06}, {4, 0.055}});
+  EXPECT_EQ(lucky.confirm({load(256, 2, 100, 0.03), load(512, 4, 150, 0.04)}).clients, 4) << "both were lucky";
+}
+
+TEST(TuneConfirmation, PassesAnErrorOn) {
+  const Result<LoadPoint> failed = confirm_load({load(256, 2, 100, 0.01)}, kSlo, [](const LoadPoint&) -> Result<LoadPoint> {
+    return fail(ErrorCode::kCancelled, "interrupted");
+  });
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_EQ(failed.error().code, ErrorCode::kCancelled);
 }
 
 TEST(TuneDelay, TakesTheShortestThatIsAsGood) {

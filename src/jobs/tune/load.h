@@ -37,7 +37,7 @@ Result<BatchPoint> run_batches(const Engine& engine, const LoadTexts& texts, int
                                const std::function<bool()>& stopped);
 
 struct LoadOptions {
-  SchedulerOptions scheduler;
+  SchedulerOptions scheduler = {};
   bool is_bulk = false;  // says so; else requests are what a single text is to the server
   int clients = 0;       // either these
   double rate = 0;       // or arrivals a second, exponentially spaced

@@ -85,9 +85,8 @@ std::string load_plots(const TuneReport& report) {
   const std::vector<PlotSeries> times = {series_of("P50", best, [](const LoadPoint& point) { return kMilli * point.p50; }),
                                          series_of("P99", best, [](const LoadPoint& point) { return kMilli * point.p99; })};
   const PlotSeries use = series_of("lanes compute", best, [](const LoadPoint& point) { return 100 * point.lane_use; });
-  return "<h2>Requests through the scheduler</h2>\n" +
-         plot("Through the scheduler: P99 against requests/s (numbers: clients)", axis("requests a second"),
-              axis("P99, milliseconds"), clients) +
+  return "<h2>Requests to a server</h2>\n" +
+         plot("P99 against requests/s (numbers: clients)", axis("requests a second"), axis("P99, milliseconds"), clients) +
          plot("Latency at the best load within the objective", batch_axis(), axis("milliseconds"), times) +
          plot("Lane use at the best load within the objective", batch_axis(), axis("% of the time"), {use});
 }

@@ -23,8 +23,7 @@ constexpr size_t kMadeUpTexts = 512;
 constexpr int kDelays[] = {0, 1000, 5000, 20000};  // microseconds
 // Of what the closed loop answered.
 constexpr double kRates[] = {0.5, 0.7, 0.8, 0.9};
-// How often a choice that loses the objective when it is measured again gives way to the next, and how long that takes.
-constexpr int kConfirmations = 3;
+// How long the choice is measured again.
 constexpr double kConfirmationSteps = 4;
 // Clients that keep lanes busy while bulk work is timed, as a multiple of the lanes.
 constexpr int kBulkClients = 4;
@@ -128,27 +127,23 @@ class Tuning {
     return {};
   }
 
-  // Of many measurements the best one was also lucky: what it promises is measured again, for longer.
+  // What is promised is measured again, for longer.
   Result<> choose_clients(const ServedEngine& model, const LoadTexts& texts) {
-    std::vector<LoadPoint> candidates = report_.closed;
-    for (int tries = 0; tries < kConfirmations; ++tries) {
-      const std::optional<LoadPoint> chosen = choose_load(candidates, options_.slo_p99);
-      if (!chosen) return tries > 0 ? Result<>() : fail(ErrorCode::kInternal, "no batch was measured");
-      LoadOptions load = load_options(chosen->batch_tokens, chosen->clients);
+    const MeasureAgain again = [&](const LoadPoint& chosen) -> Result<LoadPoint> {
+      LoadOptions load = load_options(chosen.batch_tokens, chosen.clients);
       load.seconds = kConfirmationSteps * step_;
-      const LoadPoint point = TRY(run_load(model, texts, load, hooks_.stopped));
+      LoadPoint point = TRY(run_load(model, texts, load, hooks_.stopped));
       tell();
-      TuneChoice& choice = report_.choice;
-      choice.batch_tokens = point.batch_tokens;
-      choice.clients = point.clients;
-      choice.p99 = point.p99;
-      choice.requests_per_second = point.requests_per_second;
-      choice.keeps_objective = point.p99 <= options_.slo_p99;
-      if (choice.keeps_objective) return {};
-      std::erase_if(candidates, [&point](const LoadPoint& each) {
-        return each.batch_tokens == point.batch_tokens && each.clients >= point.clients;
-      });
-    }
+      return point;
+    };
+    const LoadPoint point = TRY(confirm_load(report_.closed, options_.slo_p99, again));
+    TuneChoice& choice = report_.choice;
+    choice.batch_tokens = point.batch_tokens;
+    choice.clients = point.clients;
+    choice.requests = point.requests;
+    choice.p99 = point.p99;
+    choice.requests_per_second = point.requests_per_second;
+    choice.keeps_objective = point.p99 <= options_.slo_p99;
     return {};
   }
 

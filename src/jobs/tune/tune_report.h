@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace inlay {
 
@@ -28,7 +31,7 @@ struct ThreadPoint {
   double tokens_per_second = 0;
 };
 
-// Requests of one text each through the scheduler, for some seconds.
+// Requests of one text each to a server, for some seconds.
 struct LoadPoint {
   int batch_tokens = 0;
   int queue_delay_us = 0;
@@ -36,7 +39,7 @@ struct LoadPoint {
   double rate = 0;                 // requests a second that arrive, at random; 0: as clients send them
   double requests_per_second = 0;  // answered
   double tokens_per_second = 0;
-  double p50 = 0;  // seconds from a request's text to its vector
+  double p50 = 0;  // seconds from when a request was due to its answer
   double p99 = 0;
   double lane_use = 0;     // share of the time that lanes compute
   double batch_texts = 0;  // on average
@@ -50,7 +53,8 @@ struct TuneChoice {
   int clients = 0;         // requests under way at once that still keep the objective
   int queue_delay_us = 0;  // of bulk work
   bool keeps_objective = false;
-  double p99 = 0;  // seconds, at that load
+  uint64_t requests = 0;  // that were measured at that load
+  double p99 = 0;         // seconds, of these
   double requests_per_second = 0;
   // Arrivals at random that keep the objective; 0 where none of the rates tried did.
   double rate = 0;
@@ -97,6 +101,12 @@ int choose_threads(std::span<const ThreadPoint> points);
 // The point that answers the most requests within the objective; of those within 2 % of it the one with the largest batch, then
 // with the lowest P99. Where none keeps the objective: the one with the lowest P99. nullopt of no points.
 std::optional<LoadPoint> choose_load(std::span<const LoadPoint> closed, double slo_p99);
+
+// The choice of these, as `again` measures it. Of many measurements the best one was also lucky: where the objective is lost
+// then, what loads the model no less is left out, and the next is tried, three in all. Where none keeps it: the one with the
+// lowest P99. `closed` must not be empty.
+using MeasureAgain = std::function<Result<LoadPoint>(const LoadPoint&)>;
+Result<LoadPoint> confirm_load(std::vector<LoadPoint> closed, double slo_p99, const MeasureAgain& again);
 
 // The shortest delay with 98 % of the best throughput. 0 of no points.
 int choose_delay(std::span<const LoadPoint> delays);

@@ -37,9 +37,9 @@ void put_list(JsonWriter& json, std::string_view name, const std::vector<T>& lis
 void put(JsonWriter& json, const TuneChoice& choice) {
   json.begin_object().key("threads").value(choice.threads).key("max_batch_tokens").value(choice.batch_tokens);
   json.key("max_concurrent_requests").value(choice.clients).key("max_queue_delay_us").value(choice.queue_delay_us);
-  json.key("keeps_objective").value(choice.keeps_objective).key("p99_ms").value(kMilli * choice.p99);
-  json.key("requests_per_s").value(choice.requests_per_second).key("rate").value(choice.rate);
-  json.key("rate_p99_ms").value(kMilli * choice.rate_p99).end_object();
+  json.key("keeps_objective").value(choice.keeps_objective).key("requests").value(choice.requests);
+  json.key("p99_ms").value(kMilli * choice.p99).key("requests_per_s").value(choice.requests_per_second);
+  json.key("rate").value(choice.rate).key("rate_p99_ms").value(kMilli * choice.rate_p99).end_object();
 }
 
 std::string line(std::string_view name, const std::string& value) { return fmt::format("{:<14} {}\n", name, value); }
@@ -56,8 +56,8 @@ std::string choice_lines(const TuneReport& report) {
   const TuneChoice& choice = report.choice;
   std::string text = line("choice", fmt::format("{} threads, batches of {} tokens, {} us delay for bulk work", choice.threads,
                                                 choice.batch_tokens, choice.queue_delay_us));
-  text += line("", fmt::format("{} requests at once: {:.1f} requests/s, P99 {:.2f} ms", choice.clients,
-                               choice.requests_per_second, kMilli * choice.p99));
+  text += line("", fmt::format("{} requests at once: {:.1f} requests/s, P99 {:.2f} ms of {} requests", choice.clients,
+                               choice.requests_per_second, kMilli * choice.p99, choice.requests));
   if (choice.rate > 0) {
     text +=
         line("", fmt::format("random arrivals up to {:.1f} requests/s: P99 {:.2f} ms", choice.rate, kMilli * choice.rate_p99));

@@ -41,8 +41,8 @@ class HttpServer {
   ~HttpServer();
 
   int port() const;
-  // Serves until drain(), SIGTERM or SIGINT (where it takes them); then stops accepting, answers what has begun, and returns the number of
-  // connections that the drain timeout cut off.
+  // Serves until drain(), SIGTERM or SIGINT (where it takes them); then stops accepting, answers what has begun, and returns
+  // the number of connections that the drain timeout cut off.
   int run();
   // Any thread.
   void drain();
