@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Whether `inlay serve` keeps what `inlay tune` promised, and how near its choice comes to the best of a sweep: tune once, serve its
-configuration to as many clients as it chose, then serve every size of batches to as many.
+configuration to as many clients as it chose and, by turns with it, every size of batches to as many.
 
 Usage: tune_check.py TEXTS.jsonl [--dtype int8] [--slo-p99-ms 20] [--tune-seconds 100] [--seconds 6] [--write]
 TEXTS holds objects with `query`. wrk is Debian's package wrk.
 """
 import argparse
+import contextlib
 import pathlib
 import tempfile
 
@@ -26,11 +27,15 @@ def tuned(options, folder):
     return found["choice"], config
 
 
-def served(options, file, clients, *flags):
-    with load.serving(options, *flags) as server:
-        load.wrk(server, file, clients, 1)
-        rounds = [load.wrk(server, file, clients, options.seconds) for _ in range(2)]
-    return max(each["rate"] for each in rounds), min(each["p99"] for each in rounds)
+def served(options, file, clients, config):
+    """Requests a second and P99 of each server by turns: with the configuration, then with each size of batches."""
+    with contextlib.ExitStack() as stack:
+        flags = [("--config", config)] + [("--dtype", options.dtype, "--max-batch-tokens", size) for size in SIZES]
+        servers = [stack.enter_context(load.serving(options, *each)) for each in flags]
+        for server in servers:
+            load.wrk(server, file, clients, 1)
+        found = load.alternating(servers, file, clients, options.seconds)
+    return [(each["rate"], each["p99"]) for each in found]
 
 
 def main():
@@ -39,18 +44,16 @@ def main():
     parser.add_argument("--dtype", default="int8")
     parser.add_argument("--slo-p99-ms", type=float, default=20)
     parser.add_argument("--tune-seconds", type=float, default=100)
-    parser.add_argument("--seconds", type=int, default=6, help="of each load on a server, of which there are two")
+    parser.add_argument("--seconds", type=int, default=10, help="of load on each server, by turns")
     measure.add_common_flags(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, load.bodies(load.queries(options.texts)) as file:
         choice, config = tuned(options, pathlib.Path(folder))
         clients = choice["max_concurrent_requests"]
         rows = [("promised by tune", f"{choice['requests_per_s']:.0f}", f"{choice['p99_ms']:.2f}")]
-        rate, p99 = served(options, file, clients, "--config", config)
-        rows.append((f"served, batches of {choice['max_batch_tokens']} tokens", f"{rate:.0f}", f"{p99:.2f}"))
-        for size in SIZES:
-            other, slowest = served(options, file, clients, "--dtype", options.dtype, "--max-batch-tokens", size)
-            rows.append((f"batches of {size} tokens", f"{other:.0f}", f"{slowest:.2f}"))
+        names = [f"served, batches of {choice['max_batch_tokens']} tokens"] + [f"batches of {size} tokens" for size in SIZES]
+        for name, (rate, p99) in zip(names, served(options, file, clients, config)):
+            rows.append((name, f"{rate:.0f}", f"{p99:.2f}"))
     text = report.table(["settings", "req/s", "P99 ms"], rows)
     text += f"\n\n{options.dtype}, {clients} clients, objective {options.slo_p99_ms:g} ms."
     print(text)

@@ -14,9 +14,17 @@
 namespace inlay {
 namespace {
 
-// Rows that go through all panels before the next rows: 64 rows of 384 floats are 98 KB, of 3072 floats 786 KB, beside a panel
-// of B in L2.
+// Rows that go through all panels before the next rows: about 64, which are 98 KB of 384 floats and 196 KB of 768, beside two
+// panels of B in L2. The rows of a batch are shared out evenly, in whole tiles: a last block of a few rows would stream all
+// weights for them alone.
 constexpr int kBlockRows = 64;
+constexpr int kTileRows = 8;
+
+int block_rows(int rows) {
+  const int blocks = std::max(1, (rows + kBlockRows / 2) / kBlockRows);
+  const int tiles = (rows + kTileRows - 1) / kTileRows;
+  return (tiles + blocks - 1) / blocks * kTileRows;
+}
 
 Result<> pack_one(Format format, const PanelLayout& layout, const PackedShape& shape, int column, const float* row,
                   void* panels) {
@@ -200,7 +208,7 @@ void linear(const Kernels& kernels, const Share& share, const LinearOp& op) {
   const PanelLayout& layout = kernels.panel(weights.format());
   const int64_t output_bytes = op.output_is_bf16 ? 2 : 4;
   const Share::Range panels = share.part_of(weights.shape().panels);
-  const int block = share.size == 1 ? kBlockRows : op.rows;
+  const int block = share.size == 1 ? block_rows(op.rows) : op.rows;
   // A layer that keeps floats in a model of codes.
   const bool reads_floats = op.input.floats.data != nullptr && !takes_codes(weights.format());
   const Operand input = reads_floats ? Operand{op.input.floats.data, op.input.floats.stride} : op.input;

@@ -14,13 +14,11 @@ namespace inlay {
 namespace {
 
 constexpr const char* kFooter =
-    "Measures bare batches of doubling sizes, then requests of one text each through the scheduler that serve uses, with more "
-    "and "
+    "Measures bare batches of doubling sizes, then a server on a free port of this machine: requests of one text each from "
     "more\n"
-    "clients, and at random arrivals. Give it texts like those that will be sent, and an otherwise idle machine. Exit code 10 "
-    "says "
-    "that\n"
-    "nothing keeps the objective. What the config file says: docs/guide/tuning.md.\n"
+    "and more clients, and at random arrivals. Give it texts like those that will be sent, and an otherwise idle machine. "
+    "Exit\n"
+    "code 10 says that nothing keeps the objective. What the config file says: docs/guide/tuning.md.\n"
     "Example:\n"
     "  inlay tune --model all-MiniLM-L6-v2 --slo-p99-ms 20 --texts queries.txt --config tuned.toml --report tuned.html\n"
     "  inlay serve --model all-MiniLM-L6-v2 --config tuned.toml";

@@ -65,6 +65,26 @@ TEST_P(GemmIdentity, OfRowsInAnyCall) {
   });
 }
 
+// Many rows take long rows in parts, few rows do not.
+TEST_P(GemmIdentity, OfLongRowsInAnyCall) {
+  constexpr int kRows = 40;
+  Random random(13);
+  SCOPED_TRACE(random.seed_text());
+  for (const Format format : kAllFormats) {
+    if (!table().has(format)) continue;
+    const GemmProblem p = make_problem({format, kRows, 450, 1100}, random);
+    PackedGemm packed(table(), p);
+    packed.run();
+    const std::vector<float> whole = results(packed, kRows);
+    for (const int count : {1, 16, 17, 33}) {
+      packed.clear();
+      packed.narrow_rows(kRows - count, count);
+      packed.run();
+      ASSERT_NO_FATAL_FAILURE(expect_same(packed, whole, kRows - count, kRows)) << format_name(format) << ", " << count;
+    }
+  }
+}
+
 TEST_P(GemmIdentity, OfPanelsInAnySplit) {
   each_case([](PackedGemm& packed, const std::vector<float>& whole, int rows) {
     const int panels = packed.shape().panels;

@@ -37,11 +37,12 @@ std::vector<size_t> character_starts(std::string_view text) {
 
 }  // namespace
 
-EngineService::EngineService(Engine engine, std::string name, const ServingOptions& options, const SchedulerOptions& limits)
+EngineService::EngineService(std::shared_ptr<const Engine> engine, std::string name, const ServingOptions& options,
+                             const SchedulerOptions& limits)
     : engine_(std::move(engine)) {
-  const ModelSpec& spec = engine_.spec();
+  const ModelSpec& spec = engine_->spec();
   facts_.name = std::move(name);
-  facts_.outputs = engine_.outputs();
+  facts_.outputs = engine_->outputs();
   if (spec.classifier) {
     facts_.labels = spec.classifier->labels;
     facts_.probability = spec.classifier->probability;
@@ -50,31 +51,31 @@ EngineService::EngineService(Engine engine, std::string name, const ServingOptio
   const std::filesystem::path folder =
       options.engine.model.has_filename() ? options.engine.model : options.engine.model.parent_path();
   facts_.id = folder.filename().string();  // Where it lies on this machine is nobody's business.
-  facts_.dtype = precision_name(engine_.precision());
+  facts_.dtype = precision_name(engine_->precision());
   facts_.pooling = pooling_text(spec);
-  facts_.dimensions = std::min(engine_.dimensions(), options.dimensions.value_or(engine_.dimensions()));
-  facts_.max_length = engine_.max_length();
+  facts_.dimensions = std::min(engine_->dimensions(), options.dimensions.value_or(engine_->dimensions()));
+  facts_.max_length = engine_->max_length();
   facts_.vocab_size = spec.encoder.vocab_size;
   facts_.prompts = spec.prompts;
   facts_.folder_normalizes = options.folder_normalizes;
   facts_.raw_available = options.raw_available;
   facts_.auto_truncate = options.engine.truncate_side != TruncationSide::kNone;
   facts_.max_queue_tokens = limits.max_queue_tokens;
-  facts_.max_batch_tokens = limits.max_batch_tokens > 0 ? limits.max_batch_tokens : engine_.max_batch_tokens();
+  facts_.max_batch_tokens = limits.max_batch_tokens > 0 ? limits.max_batch_tokens : engine_->max_batch_tokens();
   if (limits.max_batch_requests > 0) facts_.max_batch_requests = limits.max_batch_requests;
   facts_.max_concurrent_requests = limits.max_concurrent_requests;
-  facts_.tokenization_workers = engine_.threads();
+  facts_.tokenization_workers = engine_->threads();
   facts_.created = static_cast<int64_t>(std::time(nullptr));
-  facts_.validation = find_validation(options.engine.model, engine_.precision());
+  facts_.validation = find_validation(options.engine.model, engine_->precision());
 }
 
 Result<TokenizedText> EngineService::tokenize(std::string_view text, const TextOptions& options) const {
-  Result<TokenizedText> result = engine_.tokenize(text, options);
+  Result<TokenizedText> result = engine_->tokenize(text, options);
   if (result || result.error().code != ErrorCode::kTooLarge) return result;
-  const int limit = std::min(options.max_length.value_or(engine_.max_length()), engine_.max_length());
+  const int limit = std::min(options.max_length.value_or(engine_->max_length()), engine_->max_length());
   const EncodeOptions whole{.max_length = kMostCounted};
   const std::string prompted = options.prompt.value_or("") + std::string(text);
-  const Result<Encoding> counted = engine_.tokenizer().encode(prompted, whole);
+  const Result<Encoding> counted = engine_->tokenizer().encode(prompted, whole);
   if (!counted) return result;
   return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens. Given: {}{}", limit + 1,
               counted->truncated ? "at least " : "", counted->ids.size());
@@ -82,14 +83,14 @@ Result<TokenizedText> EngineService::tokenize(std::string_view text, const TextO
 
 Result<TokenizedText> EngineService::tokenize_pair(std::string_view first, std::string_view second,
                                                    const TextOptions& options) const {
-  Result<TokenizedText> result = engine_.tokenize_pair(first, second, options);
+  Result<TokenizedText> result = engine_->tokenize_pair(first, second, options);
   if (result || result.error().code != ErrorCode::kTooLarge) return result;
-  const int limit = std::min(options.max_length.value_or(engine_.max_length()), engine_.max_length());
+  const int limit = std::min(options.max_length.value_or(engine_->max_length()), engine_->max_length());
   return fail(ErrorCode::kTooLarge, "`inputs` must have less than {} tokens: the pair has more", limit + 1);
 }
 
 Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, bool add_special_tokens) const {
-  const Tokenizer& tokenizer = engine_.tokenizer();
+  const Tokenizer& tokenizer = engine_->tokenizer();
   const EncodeOptions options{
       .max_length = kMostPieces, .truncation = TruncationSide::kNone, .add_special_tokens = add_special_tokens};
   const Encoding encoding = TRY(tokenizer.encode(text, options));
@@ -110,14 +111,14 @@ Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, boo
 }
 
 Result<std::string> EngineService::decode(std::span<const int64_t> ids, bool skip_special_tokens) const {
-  const int64_t end = engine_.tokenizer().vocab_size();
+  const int64_t end = engine_->tokenizer().vocab_size();
   std::vector<int32_t> known;
   known.reserve(ids.size());
   for (const int64_t id : ids) {
     if (id < 0 || id >= end) return fail(ErrorCode::kInvalidArgument, "token id {} is not in 0 to {}", id, end - 1);
     known.push_back(static_cast<int32_t>(id));
   }
-  return engine_.tokenizer().decode(known, skip_special_tokens);
+  return engine_->tokenizer().decode(known, skip_special_tokens);
 }
 
 Result<ServingOptions> options_for_serving(EngineOptions options) {

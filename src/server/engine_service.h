@@ -25,21 +25,22 @@ Result<ServingOptions> options_for_serving(EngineOptions options);
 class EngineService : public EmbedService {
  public:
   // `name` is what clients call the model; the engine was loaded with options.engine.
-  EngineService(Engine engine, std::string name, const ServingOptions& options, const SchedulerOptions& limits);
+  EngineService(std::shared_ptr<const Engine> engine, std::string name, const ServingOptions& options,
+                const SchedulerOptions& limits);
 
   const ModelFacts& facts() const override { return facts_; }
   Result<TokenizedText> tokenize(std::string_view text, const TextOptions& options) const override;
   Result<TokenizedText> tokenize_pair(std::string_view first, std::string_view second,
                                       const TextOptions& options) const override;
-  Result<TokenizedText> from_ids(std::span<const int64_t> ids) const override { return engine_.from_ids(ids); }
+  Result<TokenizedText> from_ids(std::span<const int64_t> ids) const override { return engine_->from_ids(ids); }
   Result<std::vector<TokenPiece>> pieces(std::string_view text, bool add_special_tokens) const override;
   Result<std::string> decode(std::span<const int64_t> ids, bool skip_special_tokens) const override;
 
  protected:
-  const Engine& engine() const { return engine_; }
+  const Engine& engine() const { return *engine_; }
 
  private:
-  Engine engine_;
+  std::shared_ptr<const Engine> engine_;
   ModelFacts facts_;
 };
 
@@ -49,7 +50,10 @@ struct CorePart {
   double weight = 1;
 };
 
-// Loads a model and starts its scheduler.
+// Starts a scheduler for an engine that was loaded with options.engine.
+std::unique_ptr<EmbedService> make_service(std::shared_ptr<const Engine> engine, const std::string& name,
+                                           const ServingOptions& options, const SchedulerOptions& limits, const CorePart& part);
+// Loads a model for it.
 Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
                                                    const SchedulerOptions& limits, const CorePart& part);
 

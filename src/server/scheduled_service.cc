@@ -7,8 +7,8 @@ namespace {
 
 class ScheduledService final : public EngineService {
  public:
-  ScheduledService(Engine loaded, std::string name, const ServingOptions& options, const SchedulerOptions& limits,
-                   const CorePart& part)
+  ScheduledService(std::shared_ptr<const Engine> loaded, std::string name, const ServingOptions& options,
+                   const SchedulerOptions& limits, const CorePart& part)
       : EngineService(std::move(loaded), std::move(name), options, limits),
         scheduler_(part.cores.share(make_engine_runner(engine()), part.weight), limits) {}
 
@@ -24,11 +24,17 @@ class ScheduledService final : public EngineService {
 
 }  // namespace
 
+std::unique_ptr<EmbedService> make_service(std::shared_ptr<const Engine> engine, const std::string& name,
+                                           const ServingOptions& options, const SchedulerOptions& limits,
+                                           const CorePart& part) {
+  return std::make_unique<ScheduledService>(std::move(engine), name, options, limits, part);
+}
+
 Result<std::unique_ptr<EmbedService>> load_service(const EngineOptions& options, const std::string& name,
                                                    const SchedulerOptions& limits, const CorePart& part) {
   const ServingOptions serving = TRY(options_for_serving(options));
   Engine engine = TRY(Engine::load(serving.engine));
-  return std::unique_ptr<EmbedService>(std::make_unique<ScheduledService>(std::move(engine), name, serving, limits, part));
+  return make_service(std::make_shared<const Engine>(std::move(engine)), name, serving, limits, part);
 }
 
 }  // namespace inlay

@@ -31,7 +31,7 @@ class Server {
   int port() const;
   // Of the doors, in their order.
   std::vector<int> door_ports() const;
-  // Serves until a signal or drain(). Returns the number of connections that had to be cut off.
+  // Serves until drain(), or a signal where the options let it take signals. Returns the number of connections that had to be cut off.
   int run();
   // Any thread.
   void drain();

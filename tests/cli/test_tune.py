@@ -1,6 +1,9 @@
 """`inlay tune` measures and writes what `inlay serve --config` reads; `--validate-on` chooses a precision."""
 import json
 import re
+import signal
+import subprocess
+import time
 
 import pytest
 
@@ -21,7 +24,7 @@ def test_tune_chooses_and_writes(inlay, tiny, texts, tmp_path):
     assert all(point["tokens_per_s"] > 0 and 0 < point["p50_ms"] <= point["p99_ms"] for point in report["batches"])
     assert choice["keeps_objective"] and choice["p99_ms"] <= 500
     chosen = [point for point in report["closed"] if point["max_batch_tokens"] == choice["max_batch_tokens"] and point["clients"] == choice["max_concurrent_requests"]]
-    assert chosen and chosen[0]["requests_per_s"] == choice["requests_per_s"] > 0
+    assert chosen and choice["requests_per_s"] > chosen[0]["requests_per_s"] / 5, "the choice is measured again"
     assert all(0 <= point["lane_use"] <= 1 and point["rejected"] == 0 for point in report["closed"] + report["delays"] + report["open"])
     assert [point["max_queue_delay_us"] for point in report["delays"]] == [0, 1000, 5000, 20000]
     lines = dict(line.split(" = ") for line in config.read_text().splitlines() if not line.startswith("#"))
@@ -34,6 +37,19 @@ def test_tune_chooses_and_writes(inlay, tiny, texts, tmp_path):
 def test_an_objective_that_nothing_keeps_is_said(inlay, tiny):
     done = inlay("tune", "--model", tiny, "--slo-p99-ms", "0.001", "--seconds", "1", "--threads", "1", "--quiet")
     assert done.code == 10 and "nothing keeps a P99 of 0.001 ms" in done.out, done.err
+
+
+def test_a_model_without_vectors_is_an_error(inlay, golden):
+    done = inlay("tune", "--model", golden / "heads-bert" / "model", "--seconds", "1", "--threads", "1", "--quiet")
+    assert done.code == 4 and "not an embedding model" in done.err
+
+
+def test_an_interrupt_ends_it(program, tiny):
+    process = subprocess.Popen([program, "tune", "--model", tiny, "--seconds", "1000", "--threads", "1", "--quiet"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)  # A measurement takes 20 s.
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 130, process.stderr.read()
 
 
 def test_serve_takes_the_file_and_lets_flags_go_first(inlay, tiny, tmp_path):

@@ -1,8 +1,9 @@
-// Load on an engine: bare batches, and requests through the scheduler.
+// Load on an engine: bare batches, and requests to a server over HTTP.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,17 +11,21 @@
 #include "engine/engine.h"
 #include "engine/scheduler.h"
 #include "jobs/tune/tune_report.h"
+#include "server/engine_service.h"
 
 namespace inlay {
 
-// What requests are made of: texts, tokenised as a server does it for each request, or ids where there are none.
+// An engine that was loaded with serving.engine.
+struct ServedEngine {
+  std::shared_ptr<const Engine> engine;
+  ServingOptions serving;
+};
+
+// What requests are made of: texts, or ids where there are none.
 struct LoadTexts {
   std::vector<std::string> texts;
   std::vector<TokenizedText> tokenized;  // of each text; or made up
   double mean_tokens = 0;
-
-  // The text as a request brings it.
-  Result<TokenizedText> request(const Engine& engine, size_t index) const;
 };
 Result<LoadTexts> texts_for_load(const Engine& engine, std::vector<std::string> texts);
 // Random ids of lengths between 4 and 256 tokens (at most the model's), as many short as long ones.
@@ -33,15 +38,16 @@ Result<BatchPoint> run_batches(const Engine& engine, const LoadTexts& texts, int
 
 struct LoadOptions {
   SchedulerOptions scheduler;
-  Priority priority = Priority::kStandard;
-  int clients = 0;  // either these
-  double rate = 0;  // or arrivals a second, exponentially spaced
+  bool is_bulk = false;  // says so; else requests are what a single text is to the server
+  int clients = 0;       // either these
+  double rate = 0;       // or arrivals a second, exponentially spaced
   double seconds = 1;
   uint64_t seed = 1;
 };
+// Sends to a server that is started for it, as users do and from the same cores: HTTP and JSON are part of what is measured.
 // One request is one text. The first fifth of the time is not counted. Latency runs from when the request was to be sent, so
 // that a late sender hides nothing.
-Result<LoadPoint> run_load(const Engine& engine, const LoadTexts& texts, const LoadOptions& options,
+Result<LoadPoint> run_load(const ServedEngine& model, const LoadTexts& texts, const LoadOptions& options,
                            const std::function<bool()>& stopped);
 
 }  // namespace inlay

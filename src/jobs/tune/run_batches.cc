@@ -83,11 +83,6 @@ class BatchRun {
 
 }  // namespace
 
-Result<TokenizedText> LoadTexts::request(const Engine& engine, size_t index) const {
-  if (texts.empty()) return tokenized[index % tokenized.size()];
-  return engine.tokenize(texts[index % texts.size()]);
-}
-
 Result<LoadTexts> texts_for_load(const Engine& engine, std::vector<std::string> texts) {
   LoadTexts load;
   double tokens = 0;

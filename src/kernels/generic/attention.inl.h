@@ -54,7 +54,7 @@ float weights_again(const AttentionWork<H>& w, int row) {
   const char* keys = w.keys;
   for (int vector = 0; vector < panels.vectors; vector += panels.width) {
     const int width = panels.width_at(vector);
-    by_shape<Tiles<T>>(1, width)(w.q + row * w.q_stride, 0, keys, w.layout.words, nullptr, w.scores + vector * kLanes, 0,
+    by_shape<Tiles<T>>(1, width)(w.q + row * w.q_stride, 0, keys, w.layout.words, Start{}, w.scores + vector * kLanes, 0,
                                  Ahead{});
     keys += w.layout.words * width * T::kRightBytes;
   }
@@ -116,7 +116,7 @@ KeySteps masked_weights(const AttentionWork<H>& w, int query, int rows, float* s
   for (int vector = seen.begin; vector < seen.end; vector += panels.width) {
     const int width = panels.width_at(vector);
     const char* keys = w.keys + int64_t{vector} * w.layout.words * T::kRightBytes;
-    by_shape<Tiles<T>>(rows, width)(w.q, w.q_stride, keys, w.layout.words, nullptr, scores + vector * kLanes, panels.columns(),
+    by_shape<Tiles<T>>(rows, width)(w.q, w.q_stride, keys, w.layout.words, Start{}, scores + vector * kLanes, panels.columns(),
                                     Ahead{});
   }
   for (int row = 0; row < rows; ++row) {

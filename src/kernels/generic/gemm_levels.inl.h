@@ -69,7 +69,7 @@ void sum_block(const LevelBlock& block) {
     int32_t* sums = block.sums + row * kPanelColumns;
     float* out = reinterpret_cast<float*>(block.adds ? part : sums);
     by_rows<Tiles<T>, kTileVectors>(row_end - row)(block.a + row * block.a_stride, block.a_stride,
-                                                   reinterpret_cast<const char*>(block.b), block.steps, nullptr, out,
+                                                   reinterpret_cast<const char*>(block.b), block.steps, Start{}, out,
                                                    kPanelColumns, ahead);
     if (block.adds) {
       for (int c = 0; c < (row_end - row) * kPanelColumns; ++c) sums[c] += part[c];

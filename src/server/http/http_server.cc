@@ -212,8 +212,10 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& option
   impl->tls = TRY(load_tls(options));
   TRY_VOID(bind(impl->acceptor, impl->io, options));
   error_code error;
-  impl->signals.add(SIGTERM, error);
-  impl->signals.add(SIGINT, error);
+  if (options.takes_signals) {
+    impl->signals.add(SIGTERM, error);
+    impl->signals.add(SIGINT, error);
+  }
   if (error) return fail(ErrorCode::kInternal, "cannot wait for signals: {}", error.message());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

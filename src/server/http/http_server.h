@@ -30,6 +30,7 @@ struct HttpOptions {
   std::chrono::milliseconds write_timeout{60'000};   // for a whole response
   std::chrono::milliseconds idle_timeout{120'000};   // between requests
   std::chrono::milliseconds drain_timeout{30'000};   // from a signal to the end, at most
+  bool takes_signals = true;                         // SIGTERM and SIGINT are the server's own
 };
 
 class HttpServer {
@@ -40,7 +41,7 @@ class HttpServer {
   ~HttpServer();
 
   int port() const;
-  // Serves until SIGTERM, SIGINT or drain(); then stops accepting, answers what has begun, and returns the number of
+  // Serves until drain(), SIGTERM or SIGINT (where it takes them); then stops accepting, answers what has begun, and returns the number of
   // connections that the drain timeout cut off.
   int run();
   // Any thread.
