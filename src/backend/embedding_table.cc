@@ -37,23 +37,27 @@ float quantise_row(std::span<const float> row, int8_t* out) {
 
 EmbeddingTable::Element element_for(const TensorView& view, EmbeddingTable::Storage storage) {
   using Element = EmbeddingTable::Element;
+  using Storage = EmbeddingTable::Storage;
   if (view.coded != nullptr) {
     if (view.coded->kind() == CodedMatrix::Kind::kBytes) return Element::kI8;
     if (view.coded->kind() == CodedMatrix::Kind::kLevels) return Element::kI4;
   }
+  if (storage != Storage::kAsStored && !EmbeddingTable::is_rounded(view.shape[0])) return Element::kF32;
   const DType source = view.coded == nullptr ? view.dtype : DType::kF32;
-  if (storage == EmbeddingTable::Storage::kI8) return Element::kI8;
+  if (storage == Storage::kI8) return Element::kI8;
   if (source == DType::kBF16) return Element::kBF16;
   if (source == DType::kF16) return Element::kF16;
-  if (storage == EmbeddingTable::Storage::kAsStored) return Element::kF32;
-  return storage == EmbeddingTable::Storage::kBF16 ? Element::kBF16 : Element::kF16;
+  if (storage == Storage::kAsStored) return Element::kF32;
+  return storage == Storage::kBF16 ? Element::kBF16 : Element::kF16;
 }
 
-// Whether the bytes of the source are what the table holds.
-bool reads_source(const TensorView& source, EmbeddingTable::Element element) {
+// Whether the table reads the bytes of the source where they are.
+bool reads_source(const TensorView& source, EmbeddingTable::Storage storage) {
   using Element = EmbeddingTable::Element;
   if (source.coded != nullptr || !source.is_row_major()) return false;
-  return (source.dtype == DType::kF32 && element == Element::kF32) ||
+  const Element element = element_for(source, storage);
+  const bool is_as_stored = storage == EmbeddingTable::Storage::kAsStored;
+  return (source.dtype == DType::kF32 && element == Element::kF32 && is_as_stored) ||
          (source.dtype == DType::kBF16 && element == Element::kBF16) ||
          (source.dtype == DType::kF16 && element == Element::kF16);
 }
@@ -141,7 +145,7 @@ class RowCopier {
 
 std::array<size_t, 2> EmbeddingTable::part_sizes(const TensorView& source, Storage storage) {
   const Element element = element_for(source, storage);
-  if (reads_source(source, element)) return {0, 0};
+  if (reads_source(source, storage)) return {0, 0};
   return {static_cast<size_t>(source.shape[0]) * row_bytes(element, static_cast<size_t>(source.shape[1])),
           scale_bytes(element, source)};
 }

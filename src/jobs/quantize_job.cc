@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "backend/embedding_table.h"
 #include "base/log.h"
 #include "jobs/calibration.h"
 #include "jobs/quantized_folder.h"
@@ -138,6 +139,7 @@ class QuantizeJob {
   Result<> round_tables() {
     if (options_.keep_tables) return {};
     for (const ModelParts::Table& table : parts_.tables()) {
+      if (!EmbeddingTable::is_rounded(table.rows)) continue;
       const bool is_odd = *options_.tables == WeightType::kInt4 && table.columns % 2 != 0;
       const WeightType type = is_odd ? WeightType::kInt8 : *options_.tables;
       tables_.push_back(TRY(round_table(table.name, *view_of(table.name), type, options_.rounding.group)));

@@ -10,7 +10,7 @@ namespace inlay {
 namespace {
 
 // Raised whenever the same weights pack into other bytes, or names of blobs change.
-constexpr int kPackedVersion = 2;
+constexpr int kPackedVersion = 3;
 
 // The parts of something packed, if the store has them all in these sizes. Parts of size 0 are not stored.
 template <size_t kCount>
