@@ -4,21 +4,12 @@ import argparse
 import datetime
 import os
 import pathlib
-import re
 import subprocess
 
 import report
 
 # What the kernels look at.
 FLAGS = ("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
-
-
-def first_match(pattern, path):
-    try:
-        match = re.search(pattern, pathlib.Path(path).read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return match.group(1).strip() if match else None
 
 
 def output_of(*command):
@@ -44,17 +35,16 @@ def commit():
 
 
 def rows():
-    flags = set((first_match(r"^(?:flags|Features)\s*:(.*)$", "/proc/cpuinfo") or "").split())
-    memory_kb = int(first_match(r"^MemTotal:\s*(\d+)", "/proc/meminfo") or 0)
-    name, family, model = (first_match(rf"^{key}\s*:(.*)$", "/proc/cpuinfo") for key in ("model name", "cpu family", "model"))
+    flags = set((report.first_match(r"^(?:flags|Features)\s*:(.*)$", "/proc/cpuinfo") or "").split())
+    memory_kb = int(report.first_match(r"^MemTotal:\s*(\d+)", "/proc/meminfo") or 0)
     return [
-        ("CPU", f"{name}, family {family}, model {model}"),
+        ("CPU", report.cpu()),
         ("instruction sets", " ".join(flag for flag in FLAGS if flag in flags)),
         ("cores to use", len(os.sched_getaffinity(0))),
-        ("CPU limit of the cgroup", first_match(r"^(.*)$", "/sys/fs/cgroup/cpu.max") or "none"),
+        ("CPU limit of the cgroup", report.first_match(r"^(.*)$", "/sys/fs/cgroup/cpu.max") or "none"),
         ("caches", cache_sizes()),
         ("memory", f"{memory_kb / 2**20:.1f} GiB"),
-        ("system", (first_match(r'^PRETTY_NAME="(.*)"$', "/etc/os-release") or "unknown") + ", Linux " + os.uname().release),
+        ("system", (report.first_match(r'^PRETTY_NAME="(.*)"$', "/etc/os-release") or "unknown") + ", Linux " + os.uname().release),
         ("compiler", output_of("c++", "--version").splitlines()[0]),
         ("Inlay", f"{output_of('build/release/inlay', '--version').splitlines()[0]}, commit {commit()}"),
         ("date", datetime.date.today().isoformat()),

@@ -15,11 +15,12 @@ if(INLAY_SANITIZE MATCHES thread)
   target_compile_options(inlay_flags INTERFACE -Wno-tsan)
 endif()
 
-# The sanitizer builds compile a layer's files eight at a time, in half the time. The other builds take each file alone, so that
-# a file which forgets an include is seen.
+# Test programs, and everything in the sanitizer builds, compile a layer's files eight at a time, in half the time or less. The
+# other builds take each file of the product alone, so that one which forgets an include is seen.
+set(in_groups -Wno-subobject-linkage)  # types of unnamed namespaces in included files
 if(INLAY_SANITIZE)
   set(CMAKE_UNITY_BUILD ON)
-  target_compile_options(inlay_flags INTERFACE -Wno-subobject-linkage)  # types of unnamed namespaces in included files
+  target_compile_options(inlay_flags INTERFACE ${in_groups})
 endif()
 
 # inlay_module(NAME DEPENDS library...): the layer in this folder. Every *.cc is a source; every *_test.cc goes into the
@@ -38,6 +39,9 @@ function(inlay_module name)
   set_property(GLOBAL APPEND PROPERTY INLAY_MODULES inlay_${name})
   if(INLAY_TESTS AND tests)
     add_executable(${name}_test ${tests})
+    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON)
+    # What is tested is optimised in full. At -O1 g++ does not follow optionals, and warns of those that are empty.
+    target_compile_options(${name}_test PRIVATE ${in_groups} $<$<CONFIG:Release>:-O1 -Wno-maybe-uninitialized>)
     set_property(GLOBAL APPEND PROPERTY INLAY_TEST_PROGRAMS ${name}_test)
   endif()
 endfunction()

@@ -200,7 +200,8 @@ def sections(folder, names):
 def model_configs():
     names = ["config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer_config.json",
              "quantize_config.json", "model.safetensors.index.json", "1_Pooling/config.json", "2_Dense/config.json",
-             "3_Dense/config.json", "1_SpladePooling/config.json"]
+             "3_Dense/config.json", "1_SpladePooling/config.json", "artifact.metadata", "1_Dense/config.json",
+             "2_MultiVectorMask/config.json", "3_Normalize/config.json"]
     return {folder.parent.name: sections(folder, names) for folder in sorted(GOLDEN.glob("*/model")) if (folder / "config.json").is_file()}
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import golden_heads
+import golden_late
 import numpy as np
 import tokenizers
 import torch
@@ -444,6 +445,9 @@ def make(name: str, out: Path) -> None:
     if name in HEADS:
         golden_heads.make(name.removeprefix("heads-"), folder, vocabulary())
         return
+    if name in golden_late.MAKERS:
+        golden_late.MAKERS[name](folder, vocabulary())
+        return
     WRITERS[name](folder)
     with tempfile.TemporaryDirectory() as scratch:
         loaded = folder
@@ -455,12 +459,13 @@ def make(name: str, out: Path) -> None:
 
 
 def main() -> None:
+    names = [*WRITERS, *HEADS, *golden_late.MAKERS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "tests/golden")
-    parser.add_argument("--only", choices=sorted([*WRITERS, *HEADS]), help="one folder instead of all")
+    parser.add_argument("--only", choices=sorted(names), help="one folder instead of all")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    for name in [arguments.only] if arguments.only else [*WRITERS, *HEADS]:
+    for name in [arguments.only] if arguments.only else names:
         make(name, arguments.out)
     libraries = ("torch", "transformers", "tokenizers", "sentence-transformers", "safetensors", "numpy")
     write_json(arguments.out / "versions.json", {library: importlib.metadata.version(library) for library in libraries})

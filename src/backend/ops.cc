@@ -136,8 +136,8 @@ void attention(const Kernels& kernels, const Share& share, const AttentionOp& op
     const int head = item % op.heads;
     const int begin = op.starts[sequence];
     const int64_t kv_column = static_cast<int64_t>(head / group) * op.head_dim;
-    args.length = op.starts[sequence + 1] - begin;
-    args.query_end = args.length;
+    args.length = op.keys[sequence];
+    args.query_end = op.starts[sequence + 1] - begin;
     const char* row = static_cast<const char*>(op.qkv) + begin * op.stride * element;
     args.q = row + static_cast<int64_t>(head) * op.head_dim * element;
     args.k = row + (keys + kv_column) * element;

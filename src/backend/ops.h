@@ -72,6 +72,7 @@ struct AttentionOp {
   int64_t out_stride = 0;  // elements
   bool out_is_bf16 = false;
   std::span<const int> starts;  // sequence i is tokens [starts[i], starts[i + 1])
+  std::span<const int> keys;    // of sequence i the first keys[i] tokens are seen, by all of its tokens
   int heads = 0;
   int head_dim = 0;
   int kv_heads = 0;       // 0: as many as heads

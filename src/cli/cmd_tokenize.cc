@@ -20,7 +20,9 @@ namespace inlay {
 namespace {
 
 constexpr const char* kFooter =
-    "Prints {\"ids\":[…],\"tokens\":[…]} for every text, cut at the model's maximum length as embed does it.\n"
+    "Prints {\"ids\":[…],\"tokens\":[…]} for every text, cut at the model's maximum length as embed does it. With --offsets,\n"
+    "\"offsets\" are the [begin,end] of each token in characters of its text, a prompt included; null for special tokens that\n"
+    "are put around it.\n"
     "Examples:\n"
     "  inlay tokenize --model all-MiniLM-L6-v2 'Hello, world' 'two texts'\n"
     "  inlay tokenize --model all-MiniLM-L6-v2 --input docs.jsonl > ids.jsonl\n"
@@ -35,6 +37,7 @@ class TokenizeCommand final : public Command {
     add_switch(app, "--no-special-tokens", no_special_tokens_, "Without [CLS], [SEP] and the like");
     add_switch(app, "--no-truncation", no_truncation_, "Do not cut long texts");
     add_switch(app, "--pair", pair_, "Take texts two by two, each two as one input");
+    add_switch(app, "--offsets", offsets_, "Print which part of its text each token stands for");
     add_switch(app, "--decode", decode_, "Take the arguments as token ids and print {\"text\":…} that they stand for");
     app.footer(kFooter);
   }
@@ -89,14 +92,15 @@ class TokenizeCommand final : public Command {
 
   // The first of a pair waits for its second.
   Result<> print(const Tokenizer& tokenizer, std::string text, OutputFile& out) {
-    if (!pair_) return out.write(TRY(tokenize_line(tokenizer, prompt_ + text, std::nullopt, options_)));
+    const TokenLines lines{tokenizer, options_, offsets_};
+    if (!pair_) return out.write(TRY(tokenize_line(lines, prompt_ + text, std::nullopt)));
     if (!first_) {
       first_ = std::move(text);
       return {};
     }
     const std::string first = std::move(*first_);
     first_.reset();
-    return out.write(TRY(tokenize_line(tokenizer, prompt_ + first, text, options_)));
+    return out.write(TRY(tokenize_line(lines, prompt_ + first, text)));
   }
 
   Result<> check_pairs() const {
@@ -110,6 +114,7 @@ class TokenizeCommand final : public Command {
   bool no_special_tokens_ = false;
   bool no_truncation_ = false;
   bool pair_ = false;
+  bool offsets_ = false;
   bool decode_ = false;
 
   std::string prompt_;

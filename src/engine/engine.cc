@@ -14,7 +14,7 @@ void Engine::Impl::fill(EngineLane& lane, std::span<const TokenizedText* const> 
   lane.chunks.clear();
   lane.any_output = {};
   for (const TokenizedText* text : texts) {
-    lane.batch.add(text->ids, text->type_ids);
+    lane.batch.add(text->ids, text->type_ids, text->seen_tokens);
     lane.prompt_tokens.push_back(std::min(text->prompt_tokens, static_cast<int>(text->ids.size()) - 1));
     lane.outputs.push_back(text->outputs);
     lane.queries.push_back(text->is_query);
@@ -96,10 +96,27 @@ int Engine::max_batch_tokens() const { return impl_->max_batch_tokens; }
 
 Result<TokenizedText> Engine::tokenize(std::string_view text) const { return tokenize(text, {}); }
 
+int Engine::Impl::most_tokens(const TextOptions& options) const {
+  int most = std::min(max_length, options.max_length.value_or(max_length));
+  if (!spec.tokens) return most;
+  most = std::min(most, (options.is_query ? spec.tokens->query_length : spec.tokens->document_length).value_or(most));
+  if (!options.is_query || !fill_id) return most;
+  // What a query is filled up to is a part of the model, and no limit of the caller's.
+  return spec.tokens->fill->cuts ? spec.tokens->fill->length : std::max(most, spec.tokens->fill->length);
+}
+
+void Engine::Impl::fill_up(TokenizedText& query) const {
+  const size_t length = static_cast<size_t>(spec.tokens->fill->length);
+  if (query.ids.size() >= length) return;
+  if (!spec.tokens->fill->is_seen) query.seen_tokens = static_cast<int>(query.ids.size());
+  query.ids.resize(length, *fill_id);
+  if (!query.type_ids.empty()) query.type_ids.resize(length, 0);
+}
+
 Result<EncodeOptions> Engine::Impl::encode_options_for(const TextOptions& options, bool is_pair) const {
   if (!tokenizer) return fail(ErrorCode::kInvalidArgument, "the model was loaded for token ids, not for texts");
   EncodeOptions encode = encode_options;
-  if (options.max_length) encode.max_length = std::min(encode.max_length, *options.max_length);
+  encode.max_length = most_tokens(options);
   if (options.truncate_side) encode.truncation = *options.truncate_side;
   const int special_tokens = tokenizer->special_tokens(is_pair);
   if (encode.max_length >= special_tokens) return encode;
@@ -126,6 +143,7 @@ Result<TokenizedText> Engine::tokenize(std::string_view text, const TextOptions&
   result.is_query = options.is_query;
   // A model without a second token type has one row; transformers feeds it zeros as well.
   if (impl_->spec.encoder.token_types < 2) result.type_ids.clear();
+  if (options.is_query && impl_->fill_id) impl_->fill_up(result);
   TRY_VOID(impl_->check_ids(result));
   return result;
 }

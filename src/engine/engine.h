@@ -61,6 +61,7 @@ struct TokenizedText {
   bool truncated = false;
   OutputSet outputs = {OutputKind::kVector};  // what to make of it
   bool is_query = false;                      // for late interaction, which leaves some tokens of documents out
+  int seen_tokens = 0;                        // attention sees this many leading tokens; 0: all
   std::vector<TokenSpan> chunks = {};         // late chunking: each gets a vector of its own, besides the text's
 };
 
@@ -69,7 +70,7 @@ struct TextOptions {
   std::optional<std::string> prompt;  // instead of the engine's; "" is none
   std::optional<int> max_length;      // at most the engine's; more is cut to that
   std::optional<TruncationSide> truncate_side;
-  bool is_query = false;  // as in TokenizedText
+  bool is_query = false;  // as in TokenizedText; queries and documents may have lengths of their own
 };
 
 struct Share;

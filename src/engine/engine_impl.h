@@ -58,6 +58,7 @@ struct Engine::Impl {
   std::optional<Classifier> classifier;
   std::optional<SparseHead> sparse;
   TokenHead tokens;
+  std::optional<int32_t> fill_id;  // what fills queries up; none without a tokenizer
   std::string prompt;
   int prompt_tokens = 0;
   int max_length = 0;
@@ -78,6 +79,8 @@ struct Engine::Impl {
   std::vector<float> pool_chunks(EngineLane& lane, int text) const;
   Result<TokenizedText> tokenize_judgement(std::string_view query, std::string_view text, const TextOptions& options) const;
   Result<EncodeOptions> encode_options_for(const TextOptions& options, bool is_pair) const;
+  int most_tokens(const TextOptions& options) const;
+  void fill_up(TokenizedText& query) const;
   // Takes the texts in as the lane's batch.
   void fill(EngineLane& lane, std::span<const TokenizedText* const> texts) const;
   // One thread's share of the forward pass; once it returns, every thread is done with its own.

@@ -41,8 +41,30 @@ const PoolingSpec& pooling_of(const ModelSpec& spec) {
   INLAY_CHECK(false, "read_model_spec always gives a pooling module");
 }
 
+// The marker is a token of the vocabulary, but a text that spells it gives other tokens.
+Result<bool> falls_apart(const Tokenizer& tokenizer, const std::string& marker) {
+  const std::optional<int32_t> id = tokenizer.token_to_id(marker);
+  if (!id) return false;
+  const Encoding alone = TRY(tokenizer.encode(marker, {.add_special_tokens = false}));
+  return alone.ids != std::vector<int32_t>{*id};
+}
+
+Result<Tokenizer> load_with_markers(const EngineOptions& options, const ModelSpec& spec) {
+  Tokenizer tokenizer = TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  std::vector<std::string> special;
+  for (const std::string& marker : spec.tokens ? spec.tokens->markers : std::vector<std::string>()) {
+    if (TRY(falls_apart(tokenizer, marker))) special.push_back(marker);
+  }
+  if (special.empty()) return tokenizer;
+  if (options.escape_special_tokens) {
+    return fail(ErrorCode::kInvalidArgument,
+                "special tokens are to be plain text, but the model's prompts are made of them: {}", fmt::join(special, ", "));
+  }
+  return Tokenizer::load(spec.folder, spec.lower_case_first, special);
+}
+
 Result<std::optional<Tokenizer>> load_tokenizer(const EngineOptions& options, const ModelSpec& spec) {
-  if (!options.ids_only) return TRY(Tokenizer::load(spec.folder, spec.lower_case_first));
+  if (!options.ids_only) return TRY(load_with_markers(options, spec));
   if (options.prompt || options.prompt_name)
     return fail(ErrorCode::kInvalidArgument, "a prompt goes before texts, but token ids are used as given");
   return std::nullopt;
@@ -64,6 +86,22 @@ std::vector<int32_t> ids_of(const Tokenizer& tokenizer, std::span<const std::str
     if (const std::optional<int32_t> id = tokenizer.token_to_id(name)) ids.push_back(*id);
   }
   return ids;
+}
+
+// The token that fills queries up.
+Result<std::optional<int32_t>> find_fill(const Tokenizer& tokenizer, const ModelSpec& spec, int max_length) {
+  if (!spec.tokens || !spec.tokens->fill) return std::nullopt;
+  const QueryFill& fill = *spec.tokens->fill;
+  if (fill.length > max_length) {
+    return fail(ErrorCode::kInvalidArgument, "max_length is {}, but queries are filled up to {} tokens", max_length,
+                fill.length);
+  }
+  for (const int32_t id : ids_of(tokenizer, fill.tokens)) {
+    // A token that only the tokenizer's files add has no row in the model.
+    if (id < spec.encoder.vocab_size) return id;
+  }
+  return fail(ErrorCode::kUnsupported, "the vocabulary has no token to fill queries up with; looked for: {}",
+              fmt::join(fill.tokens, ", "));
 }
 
 // The ids of the words that a judging model may say.
@@ -111,8 +149,9 @@ Result<> Engine::Impl::load_heads(const EngineOptions& options, const Kernels& t
                                     .final_normalize = options.normalize == Normalize::kOn,
                                     .dimensions = options.dimensions};
   head = TRY(Head::load(spec, head_options, table, *team));
-  tokens = TRY(TokenHead::load(spec, table, *team));
+  tokens = TRY(TokenHead::load(spec, weights, table, *team));
   if (spec.tokens && tokenizer) tokens.skip(ids_of(*tokenizer, spec.tokens->skipped));
+  if (tokenizer) fill_id = TRY(find_fill(*tokenizer, spec, max_length));
   if (spec.classifier && spec.classifier->logit_score) TRY_VOID(find_words(tokenizer, *spec.classifier->logit_score));
   if (spec.classifier) classifier = TRY(Classifier::load(spec, weights, table, *team));
   if (!spec.sparse) return {};

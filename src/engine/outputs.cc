@@ -49,6 +49,7 @@ std::vector<float> Engine::Impl::pool_chunks(EngineLane& lane, int text) const {
   for (size_t i = 0; i < chunks.size(); ++i) {
     PackedBatch alone;
     alone.starts = {0, chunks[i].end - chunks[i].begin};
+    alone.keys = {chunks[i].end - chunks[i].begin};
     const Floats states = {lane.workspace.hidden().row(lane.batch.starts[text] + chunks[i].begin),
                            lane.workspace.hidden().stride};
     const int no_prompt = 0;

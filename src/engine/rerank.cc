@@ -27,8 +27,6 @@ TextOptions options_for(const ModelSpec& spec, const TextOptions& options, bool 
   if (!result.prompt) {
     result.prompt = is_query ? prompt_of(spec, kQuery) : prompt_of(spec, kDocument);
   }
-  const std::optional<int>& length = is_query ? spec.tokens->query_length : spec.tokens->document_length;
-  if (length) result.max_length = std::min(*length, result.max_length.value_or(*length));
   return result;
 }
 
@@ -36,27 +34,6 @@ Result<TokenizedText> tokenize_side(const Engine& engine, std::string_view text,
   TokenizedText result = TRY(engine.tokenize(text, options_for(engine.spec(), options, is_query)));
   result.outputs = {OutputKind::kTokens};
   return result;
-}
-
-// bge-m3, whose head lies in a file of its own, takes the mean over the query's tokens; others take the sum.
-bool takes_mean(const ModelSpec& spec) { return !spec.tokens->weights.empty(); }
-
-// The sum over rows of `query` of the largest product with a row of `text`.
-float late_score(const TokenVectors& query, const TokenVectors& text) {
-  const size_t columns = static_cast<size_t>(query.columns);
-  float sum = 0;
-  for (size_t q = 0; q < query.ids.size(); ++q) {
-    float best = 0;
-    for (size_t t = 0; t < text.ids.size(); ++t) {
-      const float* a = query.values.data() + q * columns;
-      const float* b = text.values.data() + t * columns;
-      float product = 0;
-      for (size_t c = 0; c < columns; ++c) product += a[c] * b[c];
-      best = t == 0 ? product : std::max(best, product);
-    }
-    sum += best;
-  }
-  return sum;
 }
 
 }  // namespace
@@ -71,6 +48,29 @@ std::optional<ScoreForm> score_form_from_name(std::string_view name) {
 void finish_scores(const ModelSpec& spec, ScoreForm form, std::span<float> logits) {
   if (!spec.classifier || form == ScoreForm::kRaw) return;
   activate(form == ScoreForm::kModel ? spec.classifier->activation : spec.classifier->probability, logits);
+}
+
+// bge-m3, whose head lies in a file of its own, takes the mean over the query's tokens; others take the sum unless they say so.
+std::optional<LateScore> late_score_of(const ModelSpec& spec) {
+  if (spec.classifier || !spec.tokens) return std::nullopt;
+  return !spec.tokens->weights.empty() || spec.similarity == "meanmaxsim" ? LateScore::kMean : LateScore::kSum;
+}
+
+float late_score(LateScore form, const TokenVectors& query, const TokenVectors& text) {
+  const size_t columns = static_cast<size_t>(query.columns);
+  float sum = 0;
+  for (size_t q = 0; q < query.ids.size(); ++q) {
+    float best = 0;
+    for (size_t t = 0; t < text.ids.size(); ++t) {
+      const float* a = query.values.data() + q * columns;
+      const float* b = text.values.data() + t * columns;
+      float product = 0;
+      for (size_t c = 0; c < columns; ++c) product += a[c] * b[c];
+      best = t == 0 ? product : std::max(best, product);
+    }
+    sum += best;
+  }
+  return form == LateScore::kMean ? sum / static_cast<float>(std::max<size_t>(1, query.ids.size())) : sum;
 }
 
 Result<> can_rerank(const Engine& engine) {
@@ -107,9 +107,7 @@ std::vector<Result<float>> rerank_scores(const Engine& engine, ScoreForm form, s
     if (!failed) {
       scores.emplace_back(tl::unexpected<Error>(failed.error()));
     } else if (is_late) {
-      const TokenVectors& query = outputs[0]->tokens;
-      const float rows = takes_mean(engine.spec()) ? static_cast<float>(std::max<size_t>(1, query.ids.size())) : 1.0F;
-      scores.emplace_back(late_score(query, outputs[i]->tokens) / rows);
+      scores.emplace_back(late_score(*late_score_of(engine.spec()), outputs[0]->tokens, outputs[i]->tokens));
     } else {
       float score = outputs[i]->scores.front();
       finish_scores(engine.spec(), form, {&score, 1});

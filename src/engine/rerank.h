@@ -22,6 +22,13 @@ std::optional<ScoreForm> score_form_from_name(std::string_view name);  // "model
 // Turns logits of a text into scores, one for each label.
 void finish_scores(const ModelSpec& spec, ScoreForm form, std::span<float> logits);
 
+// What late interaction makes of the largest product of each of the query's tokens with a token of the text.
+enum class LateScore : uint8_t { kSum, kMean };
+// nullopt where the model is not one for late interaction.
+std::optional<LateScore> late_score_of(const ModelSpec& spec);
+// 0 for a query without tokens; a token has no product where the text has no tokens.
+float late_score(LateScore form, const TokenVectors& query, const TokenVectors& text);
+
 // Whether the model can rank texts for a query: a cross-encoder with one label, or a model for late interaction.
 Result<> can_rerank(const Engine& engine);
 
@@ -36,8 +43,8 @@ Result<RerankInputs> tokenize_for_rerank(const Engine& engine, std::string_view 
                                          const TextOptions& options);
 
 // Scores of the texts, from what the engine made of tokenize_for_rerank()'s inputs, errors included. `form` is for
-// cross-encoders; late interaction gives the sum (for bge-m3 the mean) over the query's tokens of the largest product with a
-// token of the text.
+// cross-encoders; late interaction gives the sum (for bge-m3 and meanmaxsim the mean) over the query's tokens of the largest
+// product with a token of the text.
 std::vector<Result<float>> rerank_scores(const Engine& engine, ScoreForm form, std::span<const Result<TextOutput>> outputs);
 
 // Both, with a run of the engine in between. Score i belongs to texts[i].

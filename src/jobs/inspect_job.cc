@@ -181,6 +181,11 @@ std::string weight_lines(const ModelReport& report) {
   return text;
 }
 
+std::string fill_text(const QueryFill& fill) {
+  return fmt::format("filled up to {} tokens{}; what fills them is {}attended to", fill.length,
+                     fill.cuts ? " and cut there" : "", fill.is_seen ? "" : "not ");
+}
+
 }  // namespace
 
 Result<ModelReport> inspect_model(const EngineOptions& options) {
@@ -255,6 +260,7 @@ std::string report_table(const ModelReport& report) {
   if (modules != nullptr) {
     for (const ModuleSpec& module : *modules) text += line("module", module_text(module));
   }
+  if (spec.tokens && spec.tokens->fill) text += line("queries", fill_text(*spec.tokens->fill));
   for (const auto& [name, prompt] : spec.prompts) {
     const bool is_default = spec.default_prompt_name == name;
     text += line("prompt", fmt::format("{}{}: \"{}\"", name, is_default ? " (default)" : "", prompt));

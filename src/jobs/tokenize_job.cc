@@ -4,8 +4,24 @@
 
 namespace inlay {
 
-Result<std::string> tokenize_line(const Tokenizer& tokenizer, std::string_view text, std::optional<std::string_view> second,
-                                  const EncodeOptions& options) {
+namespace {
+
+void write_offsets(const std::vector<std::optional<Offsets>>& offsets, JsonWriter& json) {
+  json.key("offsets").begin_array();
+  for (const std::optional<Offsets>& each : offsets) {
+    if (each) {
+      json.begin_array().value(each->begin).value(each->end).end_array();
+    } else {
+      json.null();
+    }
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+Result<std::string> tokenize_line(const TokenLines& lines, std::string_view text, std::optional<std::string_view> second) {
+  const auto& [tokenizer, options, with_offsets] = lines;
   const Encoding encoding = TRY(second ? tokenizer.encode_pair(text, *second, options) : tokenizer.encode(text, options));
   JsonWriter json;
   json.begin_object().key("ids").begin_array();
@@ -25,6 +41,7 @@ Result<std::string> tokenize_line(const Tokenizer& tokenizer, std::string_view t
     for (size_t i = 0; i < encoding.ids.size(); ++i) json.value(encoding.type_ids.empty() ? 0 : encoding.type_ids[i]);
     json.end_array();
   }
+  if (with_offsets) write_offsets(tokenizer.offsets(encoding, text, second, options), json);
   json.end_object();
   return json.text() + "\n";
 }

@@ -14,6 +14,9 @@ struct CodesShape {
   int right = kUnbounded;
   bool has_bias = false;  // by distance
   float score_factor = 1;
+  int beyond = 0;  // queries after the last key, of `length`
+
+  int keys() const { return length - beyond; }
 };
 
 // One head whose numbers are bf16; between rows, and in a row beyond the last, there is NaN.
@@ -24,7 +27,8 @@ class CodesHead {
     for (int operand = 0; operand < 3; ++operand) {
       for (int row = 0; row < shape.length; ++row) {
         for (int d = 0; d < shape.head_dim; ++d)
-          set(operand, row, d, random.normal() * (operand == 0 ? shape.score_factor : 1));
+          set(operand, row, d,
+              operand > 0 && row >= shape.keys() ? NAN : random.normal() * (operand == 0 ? shape.score_factor : 1));
       }
     }
     bias_ = random.normals(2 * static_cast<size_t>(shape.length) + 64);
@@ -39,11 +43,11 @@ class CodesHead {
   double bias(int query, int key) const { return shape_.has_bias ? double{bias_[key - query + shape_.length - 1]} : 0; }
   int first(int query) const { return std::max(0, query - shape_.left); }
   int end(int query) const {
-    return shape_.right >= shape_.length ? shape_.length : std::min(shape_.length, query + shape_.right + 1);
+    return shape_.right >= shape_.length ? shape_.keys() : std::min(shape_.keys(), query + shape_.right + 1);
   }
 
   void run(const Kernels& table, int begin, int end) {
-    const size_t size = table.attention_codes_bytes(shape_.length, shape_.head_dim);
+    const size_t size = table.attention_codes_bytes(shape_.keys(), shape_.head_dim);
     scratch_.assign(size + 128, '\xff');
     AttentionArgs args;
     args.scratch = scratch_.data() + (64 - reinterpret_cast<uintptr_t>(scratch_.data()) % 64) % 64;
@@ -53,7 +57,7 @@ class CodesHead {
     args.stride = stride_;
     args.out = out_.data();
     args.out_stride = args.head_dim = shape_.head_dim;
-    args.length = shape_.length;
+    args.length = shape_.keys();
     args.scale = scale();
     args.left = shape_.left;
     args.right = shape_.right;
@@ -81,7 +85,7 @@ class CodesHead {
       for (double& weight : weights) total += weight = std::exp(weight - highest);
       for (int d = 0; d < shape_.head_dim; ++d) {
         double sum = 0, largest = 0;
-        for (int key = 0; key < shape_.length; ++key) largest = std::max(largest, std::abs(value(2, key, d)));
+        for (int key = 0; key < shape_.keys(); ++key) largest = std::max(largest, std::abs(value(2, key, d)));
         for (int key = first(query); key < end(query); ++key) sum += weights[key - first(query)] * value(2, key, d);
         comparison.add(query, d, result(query, d), sum / total, Tolerance::kAttentionCodes * largest);
       }
@@ -233,6 +237,20 @@ TEST_P(AttentionCodes, WindowsCausalOrderAndBiasesAreObeyed) {
         check({length, head_dim, 64, 64, has_bias}, random);
         check({length, head_dim, 3, 100, has_bias}, random);
         check({length, head_dim, kUnbounded, kUnbounded, has_bias}, random);
+      }
+    }
+  }
+}
+
+TEST_P(AttentionCodes, QueriesBeyondTheLastKeySeeTheKeysOnly) {
+  Random random(66);
+  SCOPED_TRACE(random.seed_text());
+  for (const int keys : {1, 7, 64, 100}) {
+    for (const int beyond : {1, 30, 70}) {
+      for (const bool has_bias : {false, true}) {
+        check({keys + beyond, 20, kUnbounded, kUnbounded, has_bias, 1, beyond}, random);
+        check({keys + beyond, 32, kUnbounded, 0, has_bias, 1, beyond}, random);
+        check({keys + beyond, 64, keys + beyond, 9, has_bias, 1, beyond}, random);
       }
     }
   }

@@ -15,6 +15,9 @@ struct MaskedShape {
   int right = kUnbounded;
   int bias = 0;  // 0: none, -1: by distance, 1: a number for each pair
   float score_factor = 1;
+  int beyond = 0;  // queries after the last key, of `length`
+
+  int keys() const { return length - beyond; }
 };
 
 // One head; k and v follow q in each row, as a model's product leaves them.
@@ -30,6 +33,9 @@ class MaskedHead {
       narrow_[i] = float_to_bf16(values_[i]);
       if (shape.is_bf16) values_[i] = bf16_to_float(narrow_[i]);
     }
+    for (int row = shape.keys(); row < shape.length; ++row) {
+      for (const int operand : {1, 2}) set(operand, row, NAN);
+    }
     const size_t length = shape.length;
     bias_ = random.normals(shape.bias == 1 ? length * length + 64 : 2 * length + 64);
     out_.assign(length * shape.head_dim, 0.0F);
@@ -37,7 +43,7 @@ class MaskedHead {
 
   void run(const Kernels& table, int begin, int end) {
     const auto bytes = shape_.is_bf16 ? table.attention_bf16_bytes : table.attention_f32_bytes;
-    const size_t size = bytes(shape_.length, shape_.head_dim);
+    const size_t size = bytes(shape_.keys(), shape_.head_dim);
     scratch_.assign(size + 128, '\xff');
     AttentionArgs args;
     args.scratch = scratch_.data() + (64 - reinterpret_cast<uintptr_t>(scratch_.data()) % 64) % 64;
@@ -47,7 +53,7 @@ class MaskedHead {
     args.stride = stride_;
     args.out = out_.data();
     args.out_stride = shape_.head_dim;
-    args.length = shape_.length;
+    args.length = shape_.keys();
     args.head_dim = shape_.head_dim;
     args.scale = scale();
     args.left = shape_.left;
@@ -66,7 +72,7 @@ class MaskedHead {
     for (int query = 0; query<shape_.length; query += shape_.length> 100 ? 7 : 1) {
       std::vector<double> weights;
       const int first = std::max(0, query - shape_.left);
-      const int end = shape_.right >= shape_.length ? shape_.length : std::min(shape_.length, query + shape_.right + 1);
+      const int end = shape_.right >= shape_.length ? shape_.keys() : std::min(shape_.keys(), query + shape_.right + 1);
       double highest = -HUGE_VAL, largest_score = 0, total = 0;
       for (int key = first; key < end; ++key) {
         double sum = 0;
@@ -188,6 +194,37 @@ TEST_P(MaskedAttention, QueriesHaveTheSameBitsInAnySplit) {
             << "blocks of " << block << ", left " << sight.left << ", right " << sight.right;
       }
     }
+  }
+}
+
+TEST_P(MaskedAttention, QueriesBeyondTheLastKeySeeTheKeysOnly) {
+  Random random(57);
+  SCOPED_TRACE(random.seed_text());
+  for (const bool is_bf16 : {false, true}) {
+    for (const int keys : {1, 3, 16, 17, 50, 131}) {
+      for (const int beyond : {1, 5, 40}) {
+        for (const Sight& sight : {Sight{kUnbounded, kUnbounded}, Sight{kUnbounded, 0}, Sight{keys + beyond, 3}}) {
+          for (const int bias : {0, -1}) {
+            check({is_bf16, keys + beyond, 11, sight.left, sight.right, bias, 1, beyond}, random);
+            check({is_bf16, keys + beyond, 32, sight.left, sight.right, bias, 1, beyond}, random);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Without them the others have the same bits: a query's keys are all that counts.
+TEST_P(MaskedAttention, QueriesBeyondTheLastKeyChangeNoOthers) {
+  Random random(58);
+  for (const bool is_bf16 : {false, true}) {
+    if (is_bf16 && table().attention_bf16 == nullptr) continue;
+    MaskedHead head({is_bf16, 70, 24, kUnbounded, kUnbounded, 0, 1, 33}, random);
+    head.run(table(), 0, 70);
+    const std::vector<float> whole = head.results();
+    head.clear();
+    head.run(table(), 0, 37);
+    EXPECT_EQ(std::memcmp(whole.data(), head.results().data(), size_t{37} * 24 * sizeof(float)), 0);
   }
 }
 

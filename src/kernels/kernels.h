@@ -83,21 +83,22 @@ constexpr int kUnbounded = 1 << 30;
 inline constexpr int kBiasPadding = 64;
 
 // softmax(scale * q k^T + bias) v for one head of one sequence, rows [query_begin, query_end). All of q, k, v have the same
-// stride. Query i sees the keys i - left to i + right: causal attention has right = 0.
+// stride. Query i sees the keys i - left to i + right: causal attention has right = 0. Queries may go on beyond the last key,
+// as those do that nobody sees; each sees a key at least.
 struct AttentionArgs {
-  const void* q = nullptr;  // [length, head_dim], float or bf16 as the table entry says
-  const void* k = nullptr;
+  const void* q = nullptr;  // [query_end, head_dim], float or bf16 as the table entry says
+  const void* k = nullptr;  // [length, head_dim]
   const void* v = nullptr;
   int64_t stride = 0;      // elements
-  void* out = nullptr;     // [length, head_dim]
+  void* out = nullptr;     // [query_end, head_dim]
   int64_t out_stride = 0;  // elements
   bool out_is_bf16 = false;
-  int length = 0;
+  int length = 0;  // keys
   int head_dim = 0;
   float scale = 0;
   int query_begin = 0;
   int query_end = 0;
-  int left = kUnbounded;  // both >= 0, so that a query sees itself at least
+  int left = kUnbounded;  // both >= 0, so that a query that is a key too sees itself at least
   int right = kUnbounded;
   // Null, or what is added to the scaled score of query i and key j: bias[i * bias_stride + j]. With a stride of -1 this is a
   // table by distance, whose entry for i = j is bias[0]. Up to kBiasPadding floats beyond the last key may be read.

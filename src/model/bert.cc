@@ -150,6 +150,7 @@ void Bert::attend(const Share& share, const PackedBatch& batch, const BertLayer&
              .out_stride = direct ? context.stride : workspace.context().stride,
              .out_is_bf16 = direct,
              .starts = batch.starts,
+             .keys = batch.keys,
              .heads = config_.heads,
              .head_dim = config_.hidden_size / config_.heads,
              .scratch = workspace.attention_scratch(share.rank)});

@@ -18,17 +18,18 @@
 namespace inlay {
 
 // Texts lie end to end without padding: text i is tokens [starts[i], starts[i + 1]). Attention therefore needs no mask, only
-// these bounds; this is why `starts` has one entry more than the batch has texts.
+// these bounds, and how many leading tokens of a text are seen; `starts` has one entry more than the batch has texts.
 struct PackedBatch {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;
   std::vector<int> starts = {0};
+  std::vector<int> keys;  // by text: the tokens that attention sees
 
   int tokens() const { return starts.back(); }
   int texts() const { return static_cast<int>(starts.size()) - 1; }
   void clear();
-  // `types` may be empty: all 0.
-  void add(std::span<const int32_t> text, std::span<const int32_t> types);
+  // `types` may be empty: all 0. Attention sees the first `seen` tokens; 0: all.
+  void add(std::span<const int32_t> text, std::span<const int32_t> types, int seen = 0);
 };
 
 // What the linear layers and attention of a model compute in.

@@ -67,7 +67,8 @@ void Head::apply(const PackedBatch& batch, std::span<const int> prompt_tokens, F
   float* pooled = steps_.begin(texts, memory);
   for (int text = 0; text < texts; ++text) {
     const int begin = batch.starts[text];
-    pool(pooling_, {hidden.row(begin), hidden.stride}, hidden_size_, batch.starts[text + 1] - begin, prompt_tokens[text],
+    // Tokens that attention does not see do not count here either.
+    pool(pooling_, {hidden.row(begin), hidden.stride}, hidden_size_, batch.keys[text], prompt_tokens[text],
          pooled + static_cast<size_t>(text) * steps_.stride());
   }
   steps_.run(texts, memory);

@@ -26,7 +26,8 @@ Result<> take_heads(const std::filesystem::path& folder, bool has_modules, Model
     spec.outputs = {OutputKind::kScores, OutputKind::kTokens};
   } else if (spec.sparse) {
     spec.outputs = {OutputKind::kSparse, OutputKind::kTokens};
-  } else if (spec.tokens) {
+  } else if (spec.tokens || (!has_modules && is_colbert(spec.encoder))) {
+    if (!spec.tokens) TRY_VOID(read_colbert(spec));
     spec.outputs = {OutputKind::kTokens};
   } else if (is_classifier(spec.encoder)) {
     spec.classifier = TRY(read_classifier(folder, spec.folder));
@@ -34,7 +35,6 @@ Result<> take_heads(const std::filesystem::path& folder, bool has_modules, Model
   } else if (has_modules) {
     return fail(ErrorCode::kUnsupported, "modules.json: no Pooling module, and config.json names no class for classification");
   } else {
-    TRY_VOID(refuse_colbert(spec.encoder));
     note_default_modules(folder, spec);
     if (is_judge(spec.encoder)) {
       spec.classifier = judge_of({});

@@ -111,13 +111,27 @@ struct SparseSpec {
   std::vector<std::string> left_out = {};  // tokens that get no weight: the special ones
 };
 
+// Queries are filled up with a token (query expansion): what its vectors come to stands for words that the query leaves out.
+struct QueryFill {
+  int length = 32;                       // tokens that a query has at least, special ones included
+  bool cuts = true;                      // longer queries are cut to that
+  bool is_seen = false;                  // whether attention sees the filled tokens; they see the others in any case
+  std::vector<std::string> tokens = {};  // the first of these that the vocabulary has fills
+};
+
 // A folder that makes a vector of each token, for late interaction.
 struct TokenSpec {
   std::optional<int> query_length = {}, document_length = {};  // most tokens, where they differ from other texts'
-  std::vector<ModuleSpec> modules = {};                        // kDense, kLayerNorm and kNormalize, on each token
-  std::filesystem::path weights = {};                          // before them, a file with weight [columns, hidden] and bias
-  bool leaves_out_first = false;                               // the first token gets no vector
-  std::vector<std::string> skipped = {};                       // tokens that get no vector in documents
+  std::optional<QueryFill> fill = {};
+  std::vector<ModuleSpec> modules = {};   // kDense, kLayerNorm and kNormalize, on each token
+  std::filesystem::path weights = {};     // before them, a file with weight [columns, hidden] and bias
+  bool is_inline = false;                 // or linear.weight [columns, hidden] among those of the encoder
+  bool leaves_out_first = false;          // the first token gets no vector
+  bool has_mask = false;                  // a module says which tokens get vectors
+  std::vector<std::string> skipped = {};  // tokens that get no vector
+  bool skips_in_queries = false, skips_in_documents = true;
+  // Words of the prompts that are one token each, although the tokenizer's files don't say so.
+  std::vector<std::string> markers = {};
 };
 
 struct ModelSpec {
@@ -133,7 +147,7 @@ struct ModelSpec {
   bool lower_case_first = false;             // sentence_bert_config.json do_lower_case
   std::map<std::string, std::string> prompts;
   std::optional<std::string> default_prompt_name;
-  std::string similarity = "cosine";  // cosine, dot, euclidean, manhattan
+  std::string similarity = "cosine";  // cosine, dot, euclidean, manhattan; of late interaction also maxsim, meanmaxsim
   int dimensions = 0;                 // size of the vectors that come out
   std::vector<std::string> notes;     // defaults taken, for the log and `inspect`
 };

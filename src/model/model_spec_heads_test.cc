@@ -154,26 +154,17 @@ TEST(ModelSpecTokens, ModulesOnTokens) {
   folder.write("1_Dense/config.json", fmt::format(R"({{"in_features": 384, "out_features": 9, "bias": false,
       "activation_function": "torch.nn.modules.linear.Identity", {}}})",
                                                   on_tokens));
-  folder.write("2_Mask/config.json", R"({"skiplist_words": [".", ","]})");
+  folder.write("2_Mask/config.json", R"({"skiplist_words": [".", ","], "skiplist_tasks": "query"})");
   folder.write("3_Normalize/config.json", fmt::format("{{{}}}", on_tokens));
   const ModelSpec spec = folder.read();
   EXPECT_TRUE(spec.outputs == OutputSet{OutputKind::kTokens});
   ASSERT_EQ(spec.tokens->modules.size(), 2U);
   EXPECT_EQ(spec.tokens->modules[0].dense.out_features, 9);
   EXPECT_THAT(spec.tokens->skipped, ElementsAre(".", ","));
+  EXPECT_TRUE(spec.tokens->skips_in_queries);
+  EXPECT_FALSE(spec.tokens->skips_in_documents);
   folder.write("1_Dense/config.json", fmt::format(R"({{"in_features": 383, "out_features": 9, {}}})", on_tokens));
   expect_error(folder, ErrorCode::kCorrupt, "in_features: found 383, the module before it gives vectors of 384");
-}
-
-// Their queries would come out wrong.
-TEST(ModelSpecTokens, QueriesFilledWithMaskTokensAreRefused) {
-  const ModelFolder folder;
-  folder.remove("modules.json");
-  folder.write_config_with(R"("architectures": ["HF_ColBERT"])");
-  expect_error(folder, ErrorCode::kUnsupported, "HF_ColBERT fills queries with mask tokens");
-  const ModelFolder other;
-  other.write("sentence_bert_config.json", R"({"query_expansion": {"strategy": "fixed", "length": 32}})");
-  expect_error(other, ErrorCode::kUnsupported, "query_expansion");
 }
 
 TEST(ModelSpecTokens, QueriesAndDocumentsMayHaveTheirOwnLengths) {

@@ -43,14 +43,12 @@ Result<> check_task(const Json& config) {
 
 // Settings of late interaction, which treats queries and documents in their own ways.
 Result<> read_late_lengths(const Json& config, ModelSpec& spec) {
-  if (config.find("query_expansion")) {
-    return fail(ErrorCode::kUnsupported, "{}: query_expansion: queries that are filled with mask tokens are not served",
-                config.where());
+  if (spec.tokens) {
+    spec.tokens->query_length = TRY(read_limit(config, "query_length"));
+    spec.tokens->document_length = TRY(read_limit(config, "document_length"));
   }
-  if (!spec.tokens) return {};
-  spec.tokens->query_length = TRY(read_limit(config, "query_length"));
-  spec.tokens->document_length = TRY(read_limit(config, "document_length"));
-  return {};
+  const std::optional<Json> expansion = config.find("query_expansion");
+  return expansion ? read_query_expansion(*expansion, spec) : Result<>();
 }
 
 Result<std::optional<int>> read_module_config(ModelSpec& spec) {

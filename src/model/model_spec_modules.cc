@@ -128,6 +128,20 @@ Result<std::vector<std::string>> read_skipped(const Json& config) {
   return skipped;
 }
 
+// Which texts lose the skipped tokens: a task or a list of them.
+Result<> read_skipping_tasks(const Json& config, TokenSpec& tokens) {
+  const std::optional<Json> tasks = config.find("skiplist_tasks");
+  if (!tasks) return {};
+  tokens.skips_in_documents = false;
+  const std::vector<Json> names = tasks->is_array() ? TRY(tasks->items()) : std::vector<Json>{*tasks};
+  for (const Json& task : names) {
+    const std::string_view name = TRY(task.as_string());
+    tokens.skips_in_documents |= name == "document";
+    tokens.skips_in_queries |= name == "query";
+  }
+  return {};
+}
+
 // Follows the modules in order; `dimensions` is 0 until there is a vector to work on.
 class ModuleReader {
  public:
@@ -167,8 +181,10 @@ class ModuleReader {
   Result<> read_mask(const ModuleEntry& entry) {
     const std::optional<JsonDocument> document = TRY(read_config_if_there(folder_, config_of(entry)));
     if (!spec_.tokens) spec_.tokens.emplace();
-    if (document) spec_.tokens->skipped = TRY(read_skipped(document->root()));
-    return {};
+    spec_.tokens->has_mask = true;
+    if (!document) return {};
+    spec_.tokens->skipped = TRY(read_skipped(document->root()));
+    return read_skipping_tasks(document->root(), *spec_.tokens);
   }
 
   Result<> read_logit_score(const ModuleEntry& entry) {

@@ -37,8 +37,13 @@ Result<ClassifierSpec> read_classifier(const std::filesystem::path& folder, cons
 // Whether the folder is a language model that can judge texts in the way of Qwen3's rerankers, and what it gives then.
 bool is_judge(const EncoderConfig& encoder);
 ClassifierSpec judge_of(LogitScoreSpec score);
-// An error for ColBERT's own checkpoints.
-Result<> refuse_colbert(const EncoderConfig& encoder);
+// Whether config.json names ColBERT's own checkpoints, and what such a folder says besides.
+bool is_colbert(const EncoderConfig& encoder);
+Result<> read_colbert(ModelSpec& spec);
+// query_expansion of sentence_bert_config.json.
+Result<> read_query_expansion(const Json& expansion, ModelSpec& spec);
+// A token of tokenizer_config.json ("mask_token"): its text, or an object that holds it; "" if it is missing.
+Result<std::string> token_of_role(const Json& config, std::string_view role);
 // The heads that lie beside the weights of bge-m3; nothing for other folders.
 Result<> read_bge_m3(ModelSpec& spec);
 // A name that transformers knows (config.hidden_act), or the last part of a torch class ("torch.nn...Tanh").

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kModelKinds = {"SentenceTransformer", "CrossEncoder", "SparseEncoder",
                                                          "MultiVectorEncoder"};
-constexpr std::array<std::string_view, 4> kSimilarities = {"cosine", "dot", "euclidean", "manhattan"};
+constexpr std::array<std::string_view, 6> kSimilarities = {"cosine", "dot", "euclidean", "manhattan", "maxsim", "meanmaxsim"};
 
 Result<std::string> read_similarity(const Json& config) {
   const std::string name = TRY(config.string_or("similarity_fn_name", "cosine"));

@@ -126,12 +126,13 @@ TEST(ModelSpec, Prompts) {
 
 TEST(ModelSpec, SimilarityNames) {
   const ModelFolder folder;
-  for (const char* similarity : {"cosine", "dot", "euclidean", "manhattan"}) {
+  for (const char* similarity : {"cosine", "dot", "euclidean", "manhattan", "maxsim", "meanmaxsim"}) {
     folder.write("config_sentence_transformers.json", fmt::format(R"({{"similarity_fn_name": "{}"}})", similarity));
     EXPECT_EQ(folder.read().similarity, similarity);
   }
-  folder.write("config_sentence_transformers.json", R"({"similarity_fn_name": "maxsim"})");
-  expect_error(folder, ErrorCode::kUnsupported, "found 'maxsim', supported: cosine, dot, euclidean, manhattan");
+  folder.write("config_sentence_transformers.json", R"({"similarity_fn_name": "xtr"})");
+  expect_error(folder, ErrorCode::kUnsupported,
+               "found 'xtr', supported: cosine, dot, euclidean, manhattan, maxsim, meanmaxsim");
   folder.write("config_sentence_transformers.json", R"({"model_type": "LateInteraction"})");
   expect_error(folder, ErrorCode::kUnsupported,
                "model_type: found 'LateInteraction', supported: SentenceTransformer, CrossEncoder");

@@ -1,4 +1,4 @@
-// Heads on single tokens that no modules.json describes: bge-m3's files, and ColBERT's own checkpoints.
+// Heads on single tokens that no modules.json describes: bge-m3's files.
 #include <array>
 
 #include "model/model_spec_parts.h"
@@ -17,14 +17,6 @@ std::filesystem::path weights_beside(const std::filesystem::path& folder, std::s
   return {};
 }
 
-// A token of tokenizer_config.json: its text, or an object that holds it.
-Result<std::string> token_of_role(const Json& config, std::string_view role) {
-  const std::optional<Json> value = config.find(role);
-  if (!value) return std::string();
-  if (value->is_object()) return value->string_or("content", "");
-  return std::string(TRY(value->as_string()));
-}
-
 Result<std::vector<std::string>> special_tokens(const std::filesystem::path& folder) {
   const std::optional<JsonDocument> document = TRY(read_config_if_there(folder, "tokenizer_config.json"));
   std::vector<std::string> tokens;
@@ -38,12 +30,11 @@ Result<std::vector<std::string>> special_tokens(const std::filesystem::path& fol
 
 }  // namespace
 
-// Queries of these checkpoints are filled with mask tokens that the encoder does not attend to, behind a marker.
-Result<> refuse_colbert(const EncoderConfig& encoder) {
-  if (encoder.architectures.empty() || encoder.architectures[0] != "HF_ColBERT") return {};
-  return fail(ErrorCode::kUnsupported,
-              "config.json: architectures: HF_ColBERT fills queries with mask tokens, which is not served; models for late "
-              "interaction saved by sentence-transformers without query expansion are");
+Result<std::string> token_of_role(const Json& config, std::string_view role) {
+  const std::optional<Json> value = config.find(role);
+  if (!value) return std::string();
+  if (value->is_object()) return value->string_or("content", "");
+  return std::string(TRY(value->as_string()));
 }
 
 Result<> read_bge_m3(ModelSpec& spec) {

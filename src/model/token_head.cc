@@ -19,20 +19,29 @@ Result<int> columns_of(const HeadWeights& weights, const std::string& name, int 
               hidden_size);
 }
 
+// A projection NAME.weight [columns, hidden], or without a name weight.
+Result<> add_projection(const HeadWeights& weights, const std::string& name, bool has_bias, RowSteps& steps) {
+  const int hidden = steps.columns();
+  const int columns = TRY(columns_of(weights, name.empty() ? "weight" : name + ".weight", hidden));
+  steps.add_dense(TRY(weights.linear(name, columns, hidden, has_bias)), Activation::kIdentity);
+  return {};
+}
+
 }  // namespace
 
-Result<TokenHead> TokenHead::load(const ModelSpec& spec, const Kernels& kernels, Team& team) {
+Result<TokenHead> TokenHead::load(const ModelSpec& spec, const WeightStore& model, const Kernels& kernels, Team& team) {
   TokenHead head;
-  const int hidden = head.hidden_size_ = spec.encoder.hidden_size;
-  head.steps_ = RowSteps(kernels, hidden);
+  head.hidden_size_ = spec.encoder.hidden_size;
+  head.steps_ = RowSteps(kernels, head.hidden_size_);
   if (!spec.tokens) return head;
   const TokenSpec& tokens = *spec.tokens;
   head.leaves_out_first_ = tokens.leaves_out_first;
+  head.skips_in_queries_ = tokens.skips_in_queries;
+  head.skips_in_documents_ = tokens.skips_in_documents;
+  if (tokens.is_inline) TRY_VOID(add_projection(HeadWeights(model, kernels, team), "linear", false, head.steps_));
   if (!tokens.weights.empty()) {
     const WeightStore own = TRY(WeightStore::open_file(tokens.weights));
-    const HeadWeights weights(own, kernels, team);
-    const int columns = TRY(columns_of(weights, "weight", hidden));
-    head.steps_.add_dense(TRY(weights.linear("", columns, hidden, true)), Activation::kIdentity);
+    TRY_VOID(add_projection(HeadWeights(own, kernels, team), "", true, head.steps_));
   }
   TRY_VOID(add_modules(tokens.modules, kernels, team, head.steps_));
   return head;
@@ -42,10 +51,11 @@ TokenVectors TokenHead::apply(const PackedBatch& batch, Text text, Floats hidden
   const int begin = batch.starts[text.index] + (leaves_out_first_ ? 1 : 0);
   TokenVectors tokens;
   tokens.columns = steps_.columns();
+  const bool skips = text.is_query ? skips_in_queries_ : skips_in_documents_;
   std::vector<int> rows;
   for (int row = begin; row < batch.starts[text.index + 1]; ++row) {
     const int32_t id = batch.ids[row];
-    if (!text.is_query && std::find(skipped_.begin(), skipped_.end(), id) != skipped_.end()) continue;
+    if (skips && std::find(skipped_.begin(), skipped_.end(), id) != skipped_.end()) continue;
     rows.push_back(row);
     tokens.ids.push_back(id);
   }

@@ -261,6 +261,7 @@ Operand Transformer::run_attention(const Share& share, const PackedBatch& batch,
   op.out_stride = direct ? context.stride : workspace.context().stride;
   op.out_is_bf16 = direct;
   op.starts = batch.starts;
+  op.keys = batch.keys;
   op.heads = config_.heads;
   op.kv_heads = t_.kv_heads;
   op.head_dim = t_.head_dim;

@@ -18,15 +18,17 @@ void PackedBatch::clear() {
   ids.clear();
   type_ids.clear();
   starts.assign(1, 0);
+  keys.clear();
 }
 
-void PackedBatch::add(std::span<const int32_t> text, std::span<const int32_t> types) {
+void PackedBatch::add(std::span<const int32_t> text, std::span<const int32_t> types, int seen) {
   ids.insert(ids.end(), text.begin(), text.end());
   if (types.empty())
     type_ids.resize(ids.size(), 0);
   else
     type_ids.insert(type_ids.end(), types.begin(), types.end());
   starts.push_back(static_cast<int>(ids.size()));
+  keys.push_back(seen == 0 ? static_cast<int>(text.size()) : seen);
 }
 
 Workspace::Workspace(const ComputePlan& plan, const EncoderSizes& sizes, int max_tokens, int ranks)

@@ -10,6 +10,7 @@
 #include "engine/input_type.h"
 #include "server/api/fields.h"
 #include "server/api/vectors.h"
+#include "server/late_pairs.h"
 
 namespace inlay {
 namespace {
@@ -28,12 +29,6 @@ constexpr size_t kInlineTexts = 4;
 
 double seconds_of(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
-Failure item_failure(const EmbedRequest& request, size_t item, const Error& error) {
-  Failure failure = failure_of(error);
-  if (request.inputs.size() > 1) failure.message = fmt::format("item {}: {}", item, failure.message);
-  return failure;
-}
-
 Failure overload_failure(const Overload& overload) {
   const std::chrono::milliseconds wait = std::max(overload.retry_after, std::chrono::milliseconds(1));
   switch (overload.kind) {
@@ -47,6 +42,7 @@ Failure overload_failure(const Overload& overload) {
 
 // Whether the model is of the kind that the route is for, in TEI's words.
 Result<> check_kind(const EmbedRequest& request, const ModelFacts& facts) {
+  if (request.ranks && facts.late_score) return {};
   const bool is_there = facts.outputs.has(request.output);
   switch (request.output) {
     case OutputKind::kVector:
@@ -118,7 +114,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     if (named.prompt_name && !call_.request.prompt && !call_.request.prompt_name)
       call_.request.prompt_name = std::move(named.prompt_name);
     if (Result<> checked = check(); !checked) return fail_with(failure_of(checked.error()));
-    if (call_.request.inputs.empty()) return answer({});
+    if (inputs().empty()) return answer({});
     tokenize();
   }
 
@@ -138,7 +134,30 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     text_options_.truncate_side = side_of(request, facts);
     priority_ = priority_of(request, incoming_.http.header("x-priority"));
     deadline_ = deadline();
+    if (request.ranks && facts.late_score) return compare_tokens();
     return {};
+  }
+
+  // Pairs are computed text by text.
+  Result<> compare_tokens() {
+    const ModelFacts& facts = service_->facts();
+    late_.emplace(std::move(call_.request.inputs));
+    call_.request.output = OutputKind::kTokens;
+    query_options_ = text_options_;
+    query_options_.is_query = true;
+    query_options_.prompt = TRY(prompt_for_input_type("query", facts.prompts)).value_or("");
+    text_options_.prompt = TRY(prompt_for_input_type("document", facts.prompts)).value_or("");
+    return {};
+  }
+
+  const std::vector<EmbedInput>& inputs() const { return late_ ? late_->inputs() : call_.request.inputs; }
+
+  Failure item_failure(size_t item, const Error& error) const {
+    Failure failure = failure_of(error);
+    const std::string of_query = late_ && late_->is_query(item) ? "query of " : "";
+    if (late_) item = late_->pair_of(item);
+    if (inputs().size() > 1) failure.message = fmt::format("{}item {}: {}", of_query, item, failure.message);
+    return failure;
   }
 
   Result<> check_vector() const {
@@ -173,12 +192,11 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
 
   void tokenize() {
     const Clock::time_point begin = Clock::now();
-    const std::vector<EmbedInput>& inputs = call_.request.inputs;
-    const size_t end = std::min(inputs.size(), texts_.size() + kSliceTexts);
+    const size_t end = std::min(inputs().size(), texts_.size() + kSliceTexts);
     for (size_t bytes = 0; texts_.size() < end && bytes < kSliceBytes;) {
-      const EmbedInput& input = inputs[texts_.size()];
-      Result<TokenizedText> text = tokenize(input);
-      if (!text) return fail_with(item_failure(call_.request, texts_.size(), text.error()));
+      const EmbedInput& input = inputs()[texts_.size()];
+      Result<TokenizedText> text = tokenize(input, options_of(texts_.size()));
+      if (!text) return fail_with(item_failure(texts_.size(), text.error()));
       text->outputs = {call_.request.output};
       bytes += input.text.size() + input.ids.size() + (input.second ? input.second->size() : 0);
       account(input, *text);
@@ -191,14 +209,16 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       return fail_with(
           {Fault::kTooLarge, fmt::format("the request has more than {} tokens, the most that one may have", limit), {}});
     }
-    if (texts_.size() < inputs.size()) return next(&EmbedFlow::tokenize);
+    if (texts_.size() < inputs().size()) return next(&EmbedFlow::tokenize);
     submit();
   }
 
-  Result<TokenizedText> tokenize(const EmbedInput& input) const {
+  const TextOptions& options_of(size_t input) const { return late_ && late_->is_query(input) ? query_options_ : text_options_; }
+
+  Result<TokenizedText> tokenize(const EmbedInput& input, const TextOptions& options) const {
     if (input.is_ids) return service_->from_ids(input.ids);
-    if (input.second) return service_->tokenize_pair(input.text, *input.second, text_options_);
-    return service_->tokenize(input.text, text_options_);
+    if (input.second) return service_->tokenize_pair(input.text, *input.second, options);
+    return service_->tokenize(input.text, options);
   }
 
   void account(const EmbedInput& input, const TokenizedText& text) {
@@ -241,7 +261,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
       vectors.push_back(*std::move(vector));
     }
     if (call_.request.output != OutputKind::kVector) {
-      answer_.outputs = std::move(result_.outputs);
+      answer_.outputs = late_ ? late_->score(*service_->facts().late_score, result_.outputs) : std::move(result_.outputs);
       return answer({});
     }
     const bool normalize = normalizes();
@@ -255,7 +275,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     if (error.code == ErrorCode::kUnavailable && deadline_ && Clock::now() >= *deadline_) {
       return {Fault::kDeadline, "the request's time was over before it was computed", {}};
     }
-    return item_failure(call_.request, item, error);
+    return item_failure(item, error);
   }
 
   bool normalizes() const {
@@ -277,7 +297,7 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
     metrics.tokenize_seconds.observe(seconds_of(answer_.times.tokenize));
     metrics.queue_seconds.observe(seconds_of(answer_.times.queue));
     metrics.compute_seconds.observe(seconds_of(answer_.times.compute));
-    metrics.texts.fetch_add(call_.request.inputs.size(), std::memory_order_relaxed);
+    metrics.texts.fetch_add(inputs().size(), std::memory_order_relaxed);
     metrics.tokens.fetch_add(static_cast<uint64_t>(answer_.total_tokens), std::memory_order_relaxed);
     metrics.truncated.fetch_add(truncated_, std::memory_order_relaxed);
     metrics.successes[static_cast<size_t>(route_.dialect)].fetch_add(1, std::memory_order_relaxed);
@@ -306,6 +326,8 @@ class EmbedFlow : public std::enable_shared_from_this<EmbedFlow> {
   DialectCall call_;
   ModelRegistry::Lease service_;
   TextOptions text_options_;
+  std::optional<LatePairs> late_;
+  TextOptions query_options_;  // where late_ is
   Priority priority_ = Priority::kStandard;
   std::optional<Clock::time_point> deadline_;
   std::vector<TokenizedText> texts_;

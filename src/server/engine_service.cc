@@ -25,6 +25,16 @@ std::string pooling_text(const ModelSpec& spec) {
   return text;
 }
 
+// The byte at which each character of `text` begins, and its end.
+std::vector<size_t> character_starts(std::string_view text) {
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<uint8_t>(text[i]) & 0xC0) != 0x80) starts.push_back(i);
+  }
+  starts.push_back(text.size());
+  return starts;
+}
+
 }  // namespace
 
 EngineService::EngineService(Engine engine, std::string name, const ServingOptions& options, const SchedulerOptions& limits)
@@ -36,6 +46,7 @@ EngineService::EngineService(Engine engine, std::string name, const ServingOptio
     facts_.labels = spec.classifier->labels;
     facts_.probability = spec.classifier->probability;
   }
+  facts_.late_score = late_score_of(spec);
   const std::filesystem::path folder =
       options.engine.model.has_filename() ? options.engine.model : options.engine.model.parent_path();
   facts_.id = folder.filename().string();  // Where it lies on this machine is nobody's business.
@@ -82,10 +93,18 @@ Result<std::vector<TokenPiece>> EngineService::pieces(std::string_view text, boo
   const EncodeOptions options{
       .max_length = kMostPieces, .truncation = TruncationSide::kNone, .add_special_tokens = add_special_tokens};
   const Encoding encoding = TRY(tokenizer.encode(text, options));
+  const std::vector<std::optional<Offsets>> offsets = tokenizer.offsets(encoding, text, std::nullopt, options);
+  const std::vector<size_t> starts = character_starts(text);
   std::vector<TokenPiece> pieces;
   pieces.reserve(encoding.ids.size());
-  for (const int32_t id : encoding.ids) {
-    pieces.push_back({id, std::string(tokenizer.id_to_token(id).value_or("")), tokenizer.is_special(id)});
+  for (size_t i = 0; i < encoding.ids.size(); ++i) {
+    const int32_t id = encoding.ids[i];
+    TokenPiece piece{id, std::string(tokenizer.id_to_token(id).value_or("")), tokenizer.is_special(id), std::nullopt};
+    if (offsets[i]) {
+      piece.bytes = {starts[offsets[i]->begin], starts[offsets[i]->end]};
+      piece.text = text.substr(piece.bytes->begin, piece.bytes->end - piece.bytes->begin);
+    }
+    pieces.push_back(std::move(piece));
   }
   return pieces;
 }

@@ -220,6 +220,26 @@ TEST(Router, ModelsOfOtherKindsAnswerTheirRoutes) {
   EXPECT_THAT(router.get("/info").body, HasSubstr(R"({"embedding":{"pooling":"splade"}})"));
 }
 
+// The fake's vector of a text's one token is the number of its ids: two special ones, those of the prompt, its own.
+TEST(Router, LateInteractionRanksByTheVectorsOfTokens) {
+  RouterUnderTest router;
+  ModelFacts& facts = router.fake().facts();
+  facts.outputs = {OutputKind::kTokens};
+  EXPECT_EQ(router.post("/rerank", R"({"query":"q","texts":["a"]})").status, 424);
+  facts.late_score = LateScore::kSum;
+  EXPECT_EQ(router.post("/rerank", R"({"query":"q","texts":["a","a b c"]})").body,
+            R"([{"index":1,"score":24},{"index":0,"score":16}])");
+  EXPECT_EQ(router.fake().last().texts.size(), 3U);
+  EXPECT_EQ(router.fake().last().priority, Priority::kStandard);
+  EXPECT_THAT(router.post("/v2/rerank", R"({"query":"q","documents":["a"]})").body, HasSubstr(R"("relevance_score":16)"));
+  const std::string several = R"({"text_1":["q","q r"],"text_2":["a","a"]})";
+  const std::string scores = router.post("/score", several).body;
+  EXPECT_THAT(scores, HasSubstr(R"({"index":0,"object":"score","score":16})"));
+  EXPECT_THAT(scores, HasSubstr(R"({"index":1,"object":"score","score":20})"));
+  router.fake().fail_on(4);
+  EXPECT_THAT(router.post("/rerank", R"({"query":"q","texts":["a","b"]})").body, HasSubstr("query of item 0: the vector"));
+}
+
 TEST(Router, AnswersUnknownRoutesAndMethods) {
   RouterUnderTest router;
   EXPECT_EQ(router.get("/nothing").status, 404);

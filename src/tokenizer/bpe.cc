@@ -96,19 +96,25 @@ std::optional<int32_t> Bpe::find_whole(std::string_view piece) const {
 }
 
 // The tokens of the bytes of an unknown character; false if one of them has none.
-bool Bpe::split_unknown(std::string_view character, std::vector<int32_t>& ids) const {
+template <class Push>
+bool Bpe::split_unknown(std::string_view character, Push push) const {
   const auto id_of = [&](char byte) { return byte_ids_[static_cast<uint8_t>(byte)]; };
   if (std::any_of(character.begin(), character.end(), [&](char byte) { return id_of(byte) == DoubleArray::kNoValue; }))
     return false;
-  for (const char byte : character) ids.push_back(id_of(byte));
+  for (const char byte : character) push(id_of(byte), size_t{1});
   return true;
 }
 
-// An unknown token waits until it is clear whether the next character is unknown too; the tokens of bytes go before it, as in
-// the reference.
-void Bpe::split_chars(std::string_view piece, std::vector<int32_t>& ids) const {
-  bool has_unknown = false;
+// Calls push(id, bytes that it stands for). An unknown token waits until it is clear whether the next character is unknown too;
+// the tokens of bytes go before it, as in the reference.
+template <class Push>
+void Bpe::split_chars(std::string_view piece, Push push) const {
+  size_t unknown = 0;  // bytes that wait
   std::string affixed;
+  const auto end_unknown = [&] {
+    if (unknown > 0) push(*unknown_id_, unknown);
+    unknown = 0;
+  };
   for (size_t at = 0; at < piece.size();) {
     const size_t size = reads_bytes_ ? 1 : decode_utf8(piece.data() + at, piece.data() + piece.size()).size;
     std::string_view character = piece.substr(at, size);
@@ -120,15 +126,14 @@ void Bpe::split_chars(std::string_view piece, std::vector<int32_t>& ids) const {
     at += size;
     const int32_t id = reads_bytes_ ? char_ids_[static_cast<uint8_t>(character[0])] : vocabulary_.trie().find(character);
     if (id != DoubleArray::kNoValue) {
-      if (has_unknown) ids.push_back(*unknown_id_);
-      has_unknown = false;
-      ids.push_back(id);
-    } else if (!(options_.byte_fallback && split_unknown(character, ids)) && unknown_id_) {
-      if (has_unknown && !options_.fuse_unknown) ids.push_back(*unknown_id_);
-      has_unknown = true;
+      end_unknown();
+      push(id, size);
+    } else if (!(options_.byte_fallback && split_unknown(character, push)) && unknown_id_) {
+      if (!options_.fuse_unknown) end_unknown();
+      unknown += size;
     }
   }
-  if (has_unknown) ids.push_back(*unknown_id_);
+  end_unknown();
 }
 
 void Bpe::merge_few(ModelScratch& scratch) const {
@@ -152,7 +157,7 @@ void Bpe::merge_few(ModelScratch& scratch) const {
 
 // The same with a heap, for pieces as long as a text: work grows as n log n. Entries of the heap that the text has moved on
 // from are known by the token they would make.
-void Bpe::merge_many(ModelScratch& scratch) const {
+void Bpe::join_symbols(ModelScratch& scratch) const {
   std::vector<BpeSymbol>& symbols = scratch.symbols;
   std::vector<BpeCandidate>& heap = scratch.candidates;
   symbols.clear();
@@ -186,8 +191,12 @@ void Bpe::merge_many(ModelScratch& scratch) const {
     if (propose(symbol.previous)) std::push_heap(heap.begin(), heap.end(), comes_later);
     if (propose(top.at)) std::push_heap(heap.begin(), heap.end(), comes_later);
   }
+}
+
+void Bpe::merge_many(ModelScratch& scratch) const {
+  join_symbols(scratch);
   scratch.ids.clear();
-  for (const BpeSymbol& symbol : symbols) {
+  for (const BpeSymbol& symbol : scratch.symbols) {
     if (!symbol.is_gone) scratch.ids.push_back(symbol.id);
   }
 }
@@ -200,7 +209,7 @@ void Bpe::encode(std::string_view piece, ModelScratch& scratch) const {
       return;
     }
   }
-  split_chars(piece, scratch.ids);
+  split_chars(piece, [&](int32_t id, size_t) { scratch.ids.push_back(id); });
   if (scratch.ids.size() <= kFew) {
     merge_few(scratch);
   } else {
@@ -230,6 +239,23 @@ void Bpe::tokenize(std::string_view piece, ModelScratch& scratch, IdSink& sink) 
     piece.remove_prefix(end);
   }
   if (!cuts_at_mark_) encode_cached(piece, scratch, sink);
+}
+
+// Tokens lie end to end, as in the reference: where a character was dropped, those behind it come too early.
+void Bpe::locate(std::string_view piece, ModelScratch& scratch, std::vector<ModelToken>& tokens) const {
+  const std::optional<int32_t> whole = options_.ignore_merges ? find_whole(piece) : std::nullopt;
+  if (whole) return tokens.push_back({*whole, 0, piece.size()});
+  std::vector<size_t> starts{0};
+  scratch.ids.clear();
+  split_chars(piece, [&](int32_t id, size_t size) {
+    scratch.ids.push_back(id);
+    starts.push_back(starts.back() + size);
+  });
+  join_symbols(scratch);
+  const std::vector<BpeSymbol>& symbols = scratch.symbols;
+  for (size_t at = 0; at < symbols.size(); at = symbols[at].next) {
+    tokens.push_back({symbols[at].id, starts[at], starts[symbols[at].next]});
+  }
 }
 
 }  // namespace inlay

@@ -36,6 +36,7 @@ class Bpe final : public TokenizerModel {
   bool read_bytes();
 
   void tokenize(std::string_view piece, ModelScratch& scratch, IdSink& sink) const override;
+  void locate(std::string_view piece, ModelScratch& scratch, std::vector<ModelToken>& tokens) const override;
   const Vocabulary& vocabulary() const override { return vocabulary_; }
   std::string_view kind() const override { return "BPE"; }
 
@@ -46,9 +47,12 @@ class Bpe final : public TokenizerModel {
   void encode(std::string_view piece, ModelScratch& scratch) const;
   void encode_cached(std::string_view piece, ModelScratch& scratch, IdSink& sink) const;
   std::optional<int32_t> find_whole(std::string_view piece) const;
-  void split_chars(std::string_view piece, std::vector<int32_t>& ids) const;
-  bool split_unknown(std::string_view character, std::vector<int32_t>& ids) const;
+  template <class Push>
+  void split_chars(std::string_view piece, Push push) const;
+  template <class Push>
+  bool split_unknown(std::string_view character, Push push) const;
   void merge_few(ModelScratch& scratch) const;
+  void join_symbols(ModelScratch& scratch) const;
   void merge_many(ModelScratch& scratch) const;
 
   Vocabulary vocabulary_;

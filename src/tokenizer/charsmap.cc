@@ -16,6 +16,20 @@ bool has_leaf(uint32_t unit) { return ((unit >> 8) & 1) != 0; }
 uint32_t label(uint32_t unit) { return unit & (0x80000000U | 0xFFU); }
 uint32_t offset(uint32_t unit) { return (unit >> 10) << ((unit & 0x200U) >> 6); }
 
+// `part` of the old text became `replacement`. Where the reference puts a difference of length, it is put here: characters on
+// top are the last ones, and what a replacement lacks goes with the character before, whichever that is.
+void add_replacement(std::string_view part, std::string_view replacement, std::vector<Edit>& edits) {
+  const int surplus = static_cast<int>(count_chars(replacement)) - static_cast<int>(count_chars(part));
+  const char* const end = replacement.data() + replacement.size();
+  for (const char* at = replacement.data(); at < end;) {
+    const Decoded character = decode_utf8(at, end);
+    edits.push_back({character.code, 0});
+    at += character.size;
+  }
+  for (int i = 1; i <= surplus; ++i) edits[edits.size() - static_cast<size_t>(i)].change = 1;
+  if (surplus < 0 && !edits.empty()) edits.back().change += surplus;
+}
+
 }  // namespace
 
 Result<Charsmap> Charsmap::parse(std::string_view bytes) {
@@ -112,6 +126,33 @@ void CharsmapNormalizer::apply(std::string& text, StepState& state) const {
     at += plain;
   }
   text = std::move(result);
+}
+
+void CharsmapNormalizer::align(AlignedText& text, StepState&) const {
+  const std::string_view all = text.text();
+  std::vector<Edit> edits;
+  const auto replace = [&](std::string_view part) {
+    const std::optional<std::string_view> replacement = map_.find(part);
+    if (replacement) add_replacement(part, *replacement, edits);
+    return replacement.has_value();
+  };
+  bool is_changed = false;
+  for (size_t at = 0; at < all.size();) {
+    const std::string_view cluster = all.substr(at, grapheme_size(all, at));
+    at += cluster.size();
+    if (cluster.size() < kWholeClusterBytes && replace(cluster)) {
+      is_changed = true;
+      continue;
+    }
+    for (size_t inner = 0; inner < cluster.size();) {
+      const Decoded character = decode_utf8(cluster.data() + inner, cluster.data() + cluster.size());
+      const bool is_replaced = replace(cluster.substr(inner, character.size));
+      if (!is_replaced) edits.push_back({character.code, 0});
+      is_changed |= is_replaced;
+      inner += character.size;
+    }
+  }
+  if (is_changed) text.transform(edits);
 }
 
 Result<std::string> decode_base64(std::string_view text) {

@@ -33,6 +33,7 @@ class CharsmapNormalizer final : public Normalizer {
  public:
   explicit CharsmapNormalizer(Charsmap map);
   void apply(std::string& text, StepState& state) const override;
+  void align(AlignedText& text, StepState& state) const override;
 
  private:
   size_t take_plain(std::string_view text, size_t at) const;

@@ -33,7 +33,9 @@ bool may_cut(const GeneralEncoder::Steps& steps) {
 
 }  // namespace
 
-GeneralEncoder::GeneralEncoder(Steps steps, const TokenizerModel& model) : steps_(std::move(steps)), model_(model) {
+size_t max_normalized_size(size_t size) { return size * kMaxGrowth + kKeptText; }
+
+GeneralEncoder::GeneralEncoder(const Steps& steps, const TokenizerModel& model) : steps_(steps), model_(model) {
   can_cut_ = may_cut(steps_);
 }
 
@@ -52,7 +54,7 @@ void GeneralEncoder::encode(std::string_view chunk, EncodeState& state, IdSink& 
   } else {
     text = replace_invalid_utf8(chunk);
   }
-  state.steps.max_text = text.size() * kMaxGrowth + kKeptText;
+  state.steps.max_text = max_normalized_size(text.size());
   for (const std::unique_ptr<Normalizer>& normalizer : steps_.normalizers) {
     normalizer->apply(text, state.steps);
     if (state.steps.error) return;

@@ -18,8 +18,9 @@ class GeneralEncoder final : public ChunkEncoder {
     PreTokenizers pre_tokenizers;
   };
 
-  // `model` outlives this object.
-  GeneralEncoder(Steps steps, const TokenizerModel& model);
+  // Both outlive this object.
+  GeneralEncoder(const Steps& steps, const TokenizerModel& model);
+  GeneralEncoder(Steps&&, const TokenizerModel&) = delete;
 
   size_t find_cut(std::string_view text, size_t from) const override;
   void encode(std::string_view chunk, EncodeState& state, IdSink& sink) const override;
@@ -27,9 +28,12 @@ class GeneralEncoder final : public ChunkEncoder {
  private:
   void encode_plain(std::string_view text, EncodeState& state, IdSink& sink) const;
 
-  Steps steps_;
+  const Steps& steps_;
   const TokenizerModel& model_;
   bool can_cut_ = false;
 };
+
+// Most bytes that normalizers may make of so many.
+size_t max_normalized_size(size_t size);
 
 }  // namespace inlay

@@ -45,4 +45,14 @@ void Metaspace::split(std::string_view text, StepState& state, std::vector<std::
   }
 }
 
+// A mark in front stands for the first character.
+std::vector<ByteRange> Metaspace::align(std::string_view text, std::span<const ByteRange> ranges,
+                                        const StepState& state) const {
+  const std::string& mark = options_.replacement;
+  std::vector<ByteRange> result;
+  if (prepends(text, state)) result.assign(mark.size(), ranges.front());
+  for (size_t at = 0; at < text.size(); ++at) result.insert(result.end(), text[at] == ' ' ? mark.size() : 1, ranges[at]);
+  return result;
+}
+
 }  // namespace inlay

@@ -21,6 +21,7 @@ class Metaspace final : public PreTokenizer {
  public:
   explicit Metaspace(MetaspaceOptions options) : options_(std::move(options)) {}
   void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const override;
+  std::vector<ByteRange> align(std::string_view text, std::span<const ByteRange> ranges, const StepState& state) const override;
   bool cuts_at_space() const override { return options_.split; }
 
  private:

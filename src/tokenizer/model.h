@@ -57,12 +57,22 @@ struct ModelScratch {
   }
 };
 
+// A token and the bytes of the piece that it stands for. Several tokens may share bytes, and where a model drops what it does
+// not know, the bytes are not those one would look for: they are the reference's.
+struct ModelToken {
+  int32_t id;
+  size_t begin;
+  size_t end;
+};
+
 // Immutable; const functions may run in any number of threads at once.
 class TokenizerModel {
  public:
   virtual ~TokenizerModel() = default;
   // `piece` is well-formed UTF-8 and not empty.
   virtual void tokenize(std::string_view piece, ModelScratch& scratch, IdSink& sink) const = 0;
+  // The same ids with their places, slowly.
+  virtual void locate(std::string_view piece, ModelScratch& scratch, std::vector<ModelToken>& tokens) const = 0;
   virtual const Vocabulary& vocabulary() const = 0;
   // Tokens of the file, equal ones counted each: the first id that added tokens may take.
   virtual size_t token_count() const { return vocabulary().size(); }

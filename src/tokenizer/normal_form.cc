@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tokenizer/unicode.h"
@@ -13,22 +14,28 @@ namespace {
 struct Ranked {
   uint32_t code;
   uint8_t rank;
+  int8_t change;  // as an Edit has it; no character has more than 18 parts, nor do more than a few join
 };
 
-void push(std::vector<Ranked>& out, uint32_t code) { out.push_back({code, char_class(code).rank}); }
+void push(std::vector<Ranked>& out, std::span<const uint32_t> parts) {
+  int8_t change = 0;
+  for (const uint32_t code : parts) {
+    out.push_back({code, char_class(code).rank, change});
+    change = 1;
+  }
+}
 
 void decompose(uint32_t code, bool compatible, std::vector<Ranked>& out) {
   uint32_t jamo[3];
   const int jamo_count = decompose_hangul(code, jamo);
-  for (int i = 0; i < jamo_count; ++i) push(out, jamo[i]);
-  if (jamo_count > 0) return;
+  if (jamo_count > 0) return push(out, std::span(jamo).first(static_cast<size_t>(jamo_count)));
   const CharClass character = char_class(code);
   if (compatible && (character.flags & kHasNfkd) != 0) {
-    for (const uint32_t part : compatible_parts(code)) push(out, part);
+    push(out, compatible_parts(code));
   } else if ((character.flags & kHasNfd) != 0) {
-    for (const uint32_t part : canonical_parts(code)) push(out, part);
+    push(out, canonical_parts(code));
   } else {
-    out.push_back({code, character.rank});
+    out.push_back({code, character.rank, 0});
   }
 }
 
@@ -56,6 +63,7 @@ void compose_all(std::vector<Ranked>& text) {
       const uint32_t joined = is_blocked ? 0 : compose(text[starter].code, item.code);
       if (joined != 0) {
         text[starter].code = joined;
+        text[starter].change = static_cast<int8_t>(text[starter].change + item.change - 1);
         continue;
       }
     }
@@ -65,10 +73,7 @@ void compose_all(std::vector<Ranked>& text) {
   text.resize(kept);
 }
 
-}  // namespace
-
-std::string to_normal_form(std::string_view text, NormalForm form) {
-  if (is_ascii(text)) return std::string(text);
+std::vector<Ranked> normalized(std::string_view text, NormalForm form) {
   const bool compatible = form == NormalForm::kNfkc || form == NormalForm::kNfkd;
   std::vector<Ranked> characters;
   characters.reserve(text.size());
@@ -81,10 +86,23 @@ std::string to_normal_form(std::string_view text, NormalForm form) {
   }
   sort_marks(characters);
   if (form == NormalForm::kNfc || form == NormalForm::kNfkc) compose_all(characters);
+  return characters;
+}
+
+}  // namespace
+
+std::string to_normal_form(std::string_view text, NormalForm form) {
+  if (is_ascii(text)) return std::string(text);
   std::string result;
   result.reserve(text.size());
-  for (const Ranked& item : characters) append_utf8(result, item.code);
+  for (const Ranked& item : normalized(text, form)) append_utf8(result, item.code);
   return result;
+}
+
+std::vector<Edit> normal_form_edits(std::string_view text, NormalForm form) {
+  std::vector<Edit> edits;
+  for (const Ranked& item : normalized(text, form)) edits.push_back({item.code, item.change});
+  return edits;
 }
 
 }  // namespace inlay

@@ -30,7 +30,15 @@ std::string without(std::string_view text, uint16_t flag) {
 
 }  // namespace
 
-void BertNormalizer::apply(std::string& text, StepState&) const {
+void CharNormalizer::align(AlignedText& text, StepState& state) const {
+  text.map_chars([&](std::string_view character) {
+    std::string changed(character);
+    apply(changed, state);
+    return changed;
+  });
+}
+
+std::string BertNormalizer::clean(std::string_view text) const {
   std::string cleaned;
   cleaned.reserve(text.size());
   for_each_char(text, [&](uint32_t code, uint16_t flags) {
@@ -41,16 +49,29 @@ void BertNormalizer::apply(std::string& text, StepState&) const {
     append_utf8(cleaned, code);
     if (is_spaced) cleaned += ' ';
   });
-  text = std::move(cleaned);
+  return cleaned;
+}
+
+void BertNormalizer::apply(std::string& text, StepState&) const {
+  text = clean(text);
   if (options_.strip_accents && !is_ascii(text)) text = without(to_normal_form(text, NormalForm::kNfd), kBertMark);
   if (options_.lowercase) text = to_lower(std::move(text));
+}
+
+void BertNormalizer::align(AlignedText& text, StepState&) const {
+  text.map_chars([&](std::string_view character) { return clean(character); });
+  if (options_.strip_accents) {
+    text.transform(normal_form_edits(text.text(), NormalForm::kNfd));
+    text.map_chars([](std::string_view character) { return without(character, kBertMark); });
+  }
+  if (options_.lowercase) text.map_chars([](std::string_view character) { return to_lower(std::string(character)); });
 }
 
 void LowercaseNormalizer::apply(std::string& text, StepState&) const { text = to_lower(std::move(text)); }
 
 void StripAccentsNormalizer::apply(std::string& text, StepState&) const { text = without(text, kCombining); }
 
-void StripNormalizer::apply(std::string& text, StepState&) const {
+std::string_view StripNormalizer::strip(std::string_view text) const {
   const char* begin = text.data();
   const char* end = begin + text.size();
   while (left_ && begin < end) {
@@ -63,7 +84,16 @@ void StripNormalizer::apply(std::string& text, StepState&) const {
     if ((char_class(character.code).flags & kWhite) == 0) break;
     end -= character.size;
   }
-  text = std::string(begin, end);
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+void StripNormalizer::apply(std::string& text, StepState&) const { text = std::string(strip(text)); }
+
+void StripNormalizer::align(AlignedText& text, StepState&) const {
+  const std::string_view kept = strip(text.text());
+  if (kept.size() == text.text().size()) return;
+  const size_t begin = static_cast<size_t>(kept.data() - text.text().data());
+  text.keep(begin, begin + kept.size());
 }
 
 void ReplaceNormalizer::apply(std::string& text, StepState& state) const {
@@ -77,6 +107,15 @@ void ReplaceNormalizer::apply(std::string& text, StepState& state) const {
     done = found + pattern_.size();
   }
   text = result.append(text, done);
+}
+
+void ReplaceNormalizer::align(AlignedText& text, StepState& state) const {
+  std::vector<std::pair<size_t, size_t>> matches;
+  for (size_t found = text.text().find(pattern_); found != std::string::npos;) {
+    matches.emplace_back(found, found + pattern_.size());
+    found = text.text().find(pattern_, found + pattern_.size());
+  }
+  if (state.allows(text.text().size() + matches.size() * content_.size())) text.replace(matches, content_);
 }
 
 void RegexReplaceNormalizer::apply(std::string& text, StepState& state) const {
@@ -93,6 +132,19 @@ void RegexReplaceNormalizer::apply(std::string& text, StepState& state) const {
     done = match->end;
   }
   if (done > 0 || !result.empty()) text = result.append(text, done);
+}
+
+void RegexReplaceNormalizer::align(AlignedText& text, StepState& state) const {
+  std::vector<std::pair<size_t, size_t>> matches;
+  Regex::Cursor cursor;
+  while (true) {
+    const Result<std::optional<Regex::Match>> found = regex_.next(text.text(), cursor, state.regex);
+    if (!found) state.error = found.error();
+    if (!found) return;
+    if (!*found) break;
+    matches.emplace_back((*found)->begin, (*found)->end);
+  }
+  if (state.allows(text.text().size() + matches.size() * content_.size())) text.replace(matches, content_);
 }
 
 void NmtNormalizer::apply(std::string& text, StepState&) const {

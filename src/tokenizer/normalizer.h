@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tokenizer/aligned_text.h"
 #include "tokenizer/normal_form.h"
 #include "tokenizer/step_state.h"
 
@@ -17,8 +18,16 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
   virtual void apply(std::string& text, StepState& state) const = 0;
+  // The same on a text that keeps track of its origin.
+  virtual void align(AlignedText& text, StepState& state) const = 0;
   // Text may be cut between an ASCII letter or digit and a space that another one follows, and each part normalized alone.
   virtual bool is_local() const { return true; }
+};
+
+// A step that looks at one character at a time.
+class CharNormalizer : public Normalizer {
+ public:
+  void align(AlignedText& text, StepState& state) const final;
 };
 
 using Normalizers = std::vector<std::unique_ptr<Normalizer>>;
@@ -37,12 +46,15 @@ class BertNormalizer final : public Normalizer {
  public:
   explicit BertNormalizer(const BertOptions& options) : options_(options) {}
   void apply(std::string& text, StepState& state) const override;
+  void align(AlignedText& text, StepState& state) const override;
 
  private:
+  std::string clean(std::string_view text) const;
+
   BertOptions options_;
 };
 
-class LowercaseNormalizer final : public Normalizer {
+class LowercaseNormalizer final : public CharNormalizer {
  public:
   void apply(std::string& text, StepState& state) const override;
 };
@@ -51,12 +63,13 @@ class NormalFormNormalizer final : public Normalizer {
  public:
   explicit NormalFormNormalizer(NormalForm form) : form_(form) {}
   void apply(std::string& text, StepState&) const override { text = to_normal_form(text, form_); }
+  void align(AlignedText& text, StepState&) const override { text.transform(normal_form_edits(text.text(), form_)); }
 
  private:
   NormalForm form_;
 };
 
-class StripAccentsNormalizer final : public Normalizer {
+class StripAccentsNormalizer final : public CharNormalizer {
  public:
   void apply(std::string& text, StepState& state) const override;
 };
@@ -65,9 +78,12 @@ class StripNormalizer final : public Normalizer {
  public:
   StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
   void apply(std::string& text, StepState& state) const override;
+  void align(AlignedText& text, StepState& state) const override;
   bool is_local() const override { return false; }
 
  private:
+  std::string_view strip(std::string_view text) const;
+
   bool left_;
   bool right_;
 };
@@ -78,6 +94,7 @@ class ReplaceNormalizer final : public Normalizer {
   // `pattern` is not empty.
   ReplaceNormalizer(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void apply(std::string& text, StepState& state) const override;
+  void align(AlignedText& text, StepState& state) const override;
   bool is_local() const override { return false; }
 
  private:
@@ -90,6 +107,7 @@ class RegexReplaceNormalizer final : public Normalizer {
  public:
   RegexReplaceNormalizer(Regex regex, std::string content) : regex_(std::move(regex)), content_(std::move(content)) {}
   void apply(std::string& text, StepState& state) const override;
+  void align(AlignedText& text, StepState& state) const override;
   bool is_local() const override { return false; }
 
  private:
@@ -98,13 +116,13 @@ class RegexReplaceNormalizer final : public Normalizer {
 };
 
 // Nmt: drops control characters, and makes spaces of white ones, of joiners and of U+2581.
-class NmtNormalizer final : public Normalizer {
+class NmtNormalizer final : public CharNormalizer {
  public:
   void apply(std::string& text, StepState& state) const override;
 };
 
 // ByteLevel: writes every byte as its character of GPT-2's alphabet.
-class ByteLevelNormalizer final : public Normalizer {
+class ByteLevelNormalizer final : public CharNormalizer {
  public:
   void apply(std::string& text, StepState& state) const override;
 };
@@ -115,6 +133,7 @@ class PrependNormalizer final : public Normalizer {
   void apply(std::string& text, StepState& state) const override {
     if (!text.empty() && state.allows(text.size() + prefix_.size())) text.insert(0, prefix_);
   }
+  void align(AlignedText& text, StepState&) const override { text.prepend(prefix_); }
   bool is_local() const override { return false; }
 
  private:

@@ -138,14 +138,12 @@ Result<int32_t> find_token(const TokenizerModel& model, std::string_view token) 
   return *id;
 }
 
-TemplatePiece special(int32_t id, int32_t type_id) { return {TemplatePart::kSpecial, type_id, {id}}; }
-
 // `begin` and `end` around each text; a pair's second text has the type given.
 PostProcessor around(std::optional<int32_t> begin, std::optional<int32_t> end, int32_t second_type) {
   const auto add = [&](Template& pieces, TemplatePart part, int32_t type) {
-    if (begin) pieces.push_back(special(*begin, type));
+    if (begin) pieces.push_back(special_piece(*begin, type));
     pieces.push_back({part, type, {}});
-    if (end) pieces.push_back(special(*end, type));
+    if (end) pieces.push_back(special_piece(*end, type));
   };
   PostProcessor result{.single = {}, .pair = {}};
   add(result.single, TemplatePart::kFirst, 0);
@@ -269,6 +267,7 @@ Result<TokenizerParts> read_merges_tokenizer(const std::filesystem::path& folder
     parts.post_processor =
         roberta_post_processor(TRY(find_token(*parts.model, config.cls_token).map_error(within("vocab.json"))),
                                TRY(find_token(*parts.model, config.sep_token).map_error(within("vocab.json"))));
+    parts.post_processor.trims.push_back({.adds_prefix_space = config.adds_prefix_space.value_or(false)});
   } else {
     parts.post_processor = TRY(around_as_configured(config, *parts.model).map_error(within("vocab.json")));
   }

@@ -13,8 +13,6 @@ namespace {
 // One special token of a template may stand for several ids; more than this is not a template but an attack.
 constexpr size_t kMaxSpecialIds = 4096;
 
-TemplatePiece special(int32_t id, int32_t type_id) { return {TemplatePart::kSpecial, type_id, {id}}; }
-
 // ["[SEP]", 102]
 Result<int32_t> read_token_pair(const Json& json) {
   const std::vector<Json> items = TRY(json.items());
@@ -92,6 +90,14 @@ Result<std::optional<PostProcessor>> read_one(const Json& json) {
   return type == "BertProcessing" ? bert_post_processor(cls, sep) : roberta_post_processor(cls, sep);
 }
 
+// Adds what a processor does to offsets.
+Result<> add_trim(const Json& json, std::vector<OffsetTrim>& trims) {
+  const std::string type = TRY(get_string(json, "type"));
+  if (type != "ByteLevel" && type != "RobertaProcessing") return {};
+  if (TRY(json.bool_or("trim_offsets", true))) trims.push_back({TRY(json.bool_or("add_prefix_space", true))});
+  return {};
+}
+
 }  // namespace
 
 size_t PostProcessor::special_count(bool is_pair) const {
@@ -113,29 +119,32 @@ int64_t PostProcessor::id_limit() const {
 PostProcessor bert_post_processor(int32_t cls, int32_t sep) {
   const TemplatePiece first{TemplatePart::kFirst, 0, {}};
   const TemplatePiece second{TemplatePart::kSecond, 1, {}};
-  return {.single = {special(cls, 0), first, special(sep, 0)},
-          .pair = {special(cls, 0), first, special(sep, 0), second, special(sep, 1)}};
+  return {.single = {special_piece(cls, 0), first, special_piece(sep, 0)},
+          .pair = {special_piece(cls, 0), first, special_piece(sep, 0), second, special_piece(sep, 1)}};
 }
 
 PostProcessor roberta_post_processor(int32_t cls, int32_t sep) {
   const TemplatePiece first{TemplatePart::kFirst, 0, {}};
   const TemplatePiece second{TemplatePart::kSecond, 0, {}};
-  return {.single = {special(cls, 0), first, special(sep, 0)},
-          .pair = {special(cls, 0), first, special(sep, 0), special(sep, 0), second, special(sep, 0)}};
+  return {.single = {special_piece(cls, 0), first, special_piece(sep, 0)},
+          .pair = {special_piece(cls, 0), first, special_piece(sep, 0), special_piece(sep, 0), second, special_piece(sep, 0)}};
 }
 
 Result<PostProcessor> read_post_processor(const Json& json) {
   const std::string type = TRY(get_string(json, "type"));
-  if (type != "Sequence") return TRY(read_one(json)).value_or(PostProcessor{});
-  std::optional<PostProcessor> result;
-  const std::vector<Json> items = TRY(get_items(json, "processors"));
+  const std::vector<Json> items = type == "Sequence" ? TRY(get_items(json, "processors")) : std::vector<Json>{json};
+  std::optional<PostProcessor> adding;
+  std::vector<OffsetTrim> trims;
   for (const Json& item : items) {
+    TRY_VOID(add_trim(item, trims));
     std::optional<PostProcessor> one = TRY(read_one(item));
     if (!one) continue;
-    if (result) return fail(ErrorCode::kUnsupported, "{}: more than one processor adds tokens", json.where());
-    result = std::move(one);
+    if (adding) return fail(ErrorCode::kUnsupported, "{}: more than one processor adds tokens", json.where());
+    adding = std::move(one);
   }
-  return result.value_or(PostProcessor{});
+  PostProcessor result = std::move(adding).value_or(PostProcessor{});
+  result.trims = std::move(trims);
+  return result;
 }
 
 }  // namespace inlay

@@ -17,13 +17,21 @@ struct TemplatePiece {
   int32_t type_id = 0;
   std::vector<int32_t> ids;  // of a special token
 };
+inline TemplatePiece special_piece(int32_t id, int32_t type_id) { return {TemplatePart::kSpecial, type_id, {id}}; }
 
 // One piece is kFirst; of a pair's, one more is kSecond; the others are kSpecial.
 using Template = std::vector<TemplatePiece>;
 
+// Offsets leave out the white space at the ends of a token, but for one space at the beginning of a text, if it was put there.
+struct OffsetTrim {
+  bool adds_prefix_space = true;
+};
+
 struct PostProcessor {
   Template single{{TemplatePart::kFirst, 0, {}}};
   Template pair{{TemplatePart::kFirst, 0, {}}, {TemplatePart::kSecond, 1, {}}};
+
+  std::vector<OffsetTrim> trims = {};  // one after the other
 
   const Template& of(bool is_pair) const { return is_pair ? pair : single; }
   // Special tokens that are added.

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "tokenizer/aligned_text.h"
 #include "tokenizer/step_state.h"
 
 namespace inlay {
@@ -17,6 +19,11 @@ class PreTokenizer {
   virtual ~PreTokenizer() = default;
   // Appends the pieces of `text`, in order.
   virtual void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const = 0;
+  // What the bytes of the text stand for that `split` writes in the place of `text`, whose bytes stand for `ranges`. A step
+  // that writes nothing cuts `text` itself.
+  virtual std::vector<ByteRange> align(std::string_view, std::span<const ByteRange> ranges, const StepState&) const {
+    return {ranges.begin(), ranges.end()};
+  }
   // Text may be cut between an ASCII letter or digit and a space that another one follows, and each part split alone.
   virtual bool cuts_at_space() const = 0;
   // Where the text before and after it was cut like that, the pieces are the same too: true of steps that look at single

@@ -124,12 +124,28 @@ void PrefixSpace::split(std::string_view text, StepState& state, Pieces& pieces)
   pieces.emplace_back(out, text.size() + 1);
 }
 
+// The space stands for the first character.
+std::vector<ByteRange> PrefixSpace::align(std::string_view text, std::span<const ByteRange> ranges, const StepState&) const {
+  std::vector<ByteRange> result(ranges.begin(), ranges.end());
+  if (!text.starts_with(' ')) result.insert(result.begin(), ranges.front());
+  return result;
+}
+
 void ByteMap::split(std::string_view text, StepState& state, Pieces& pieces) const {
   char* const begin = state.arena.allocate(text.size() * 2);
   char* out = begin;
   for (const char byte : text) out += encode_utf8(char_of_byte(static_cast<uint8_t>(byte)), out);
   state.arena.shrink(out);
   pieces.emplace_back(begin, static_cast<size_t>(out - begin));
+}
+
+std::vector<ByteRange> ByteMap::align(std::string_view text, std::span<const ByteRange> ranges, const StepState&) const {
+  std::vector<ByteRange> result;
+  char bytes[4];
+  for (size_t at = 0; at < text.size(); ++at) {
+    result.insert(result.end(), encode_utf8(char_of_byte(static_cast<uint8_t>(text[at])), bytes), ranges[at]);
+  }
+  return result;
 }
 
 }  // namespace inlay

@@ -64,6 +64,7 @@ class LengthSplit final : public PreTokenizer {
 class PrefixSpace final : public PreTokenizer {
  public:
   void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const override;
+  std::vector<ByteRange> align(std::string_view text, std::span<const ByteRange> ranges, const StepState& state) const override;
   bool cuts_at_space() const override { return false; }
   bool keeps_cuts() const override { return true; }
 };
@@ -72,6 +73,7 @@ class PrefixSpace final : public PreTokenizer {
 class ByteMap final : public PreTokenizer {
  public:
   void split(std::string_view text, StepState& state, std::vector<std::string_view>& pieces) const override;
+  std::vector<ByteRange> align(std::string_view text, std::span<const ByteRange> ranges, const StepState& state) const override;
   bool cuts_at_space() const override { return false; }
   bool keeps_cuts() const override { return true; }
 };

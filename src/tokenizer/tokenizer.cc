@@ -7,6 +7,7 @@
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/bert_encoder.h"
 #include "tokenizer/general_encoder.h"
+#include "tokenizer/token_placer.h"
 #include "tokenizer/tokenizer_files.h"
 #include "tokenizer/utf8.h"
 
@@ -40,13 +41,14 @@ Result<std::vector<Pattern>> patterns_of(const std::vector<AddedToken>& tokens, 
 
 IdSink::Keep keep_of(TruncationSide side) { return side == TruncationSide::kLeft ? IdSink::Keep::kTail : IdSink::Keep::kHead; }
 
-// Cuts ids that a sink kept to `limit`.
-void trim(std::vector<int32_t>& ids, size_t limit, TruncationSide side) {
-  if (ids.size() <= limit) return;
+// Cuts what there is of a text to `limit`.
+template <class Item>
+void trim(std::vector<Item>& items, size_t limit, TruncationSide side) {
+  if (items.size() <= limit) return;
   if (side == TruncationSide::kLeft) {
-    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(limit));
+    items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(limit));
   } else {
-    ids.resize(limit);
+    items.resize(limit);
   }
 }
 
@@ -102,6 +104,18 @@ class StatePool {
   std::vector<std::unique_ptr<EncodeState>> states_;
 };
 
+// Makes tokens of the vocabulary special ones, sought in the text as it is, whatever they were.
+void add_special(std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::span<const std::string> special) {
+  for (const std::string& content : special) {
+    const auto known =
+        std::find_if(added.begin(), added.end(), [&content](const AddedToken& token) { return token.content == content; });
+    const std::optional<int32_t> id = known != added.end() ? known->id : vocabulary.id_of(content);
+    if (!id) continue;
+    if (known != added.end()) added.erase(known);
+    added.push_back({.content = content, .id = *id, .special = true});
+  }
+}
+
 tl::unexpected<Error> too_long(int max_length) {
   return fail(ErrorCode::kTooLarge, "text has more than {} tokens, the most that fit", max_length);
 }
@@ -110,6 +124,7 @@ tl::unexpected<Error> too_long(int max_length) {
 
 struct Tokenizer::Pipeline {
   std::unique_ptr<TokenizerModel> model;
+  GeneralEncoder::Steps steps;
   std::unique_ptr<ChunkEncoder> encoder;
   AddedTokenMatcher raw_tokens;
   std::map<std::string, AddedToken, std::less<>> added_by_content;
@@ -124,6 +139,7 @@ struct Tokenizer::Pipeline {
   Result<size_t> budget(const EncodeOptions& options, bool is_pair) const;
   Result<IdSink> encode(std::string_view text, const EncodeOptions& options, size_t limit) const;
   void encode_into(std::string_view text, EncodeState& state, IdSink& sink) const;
+  std::vector<PlacedToken> place(std::string_view text, const EncodeOptions& options) const;
   Encoding finish(const std::vector<int32_t>& first, const std::vector<int32_t>* second, bool add_special) const;
 };
 
@@ -173,6 +189,15 @@ void Tokenizer::Pipeline::encode_into(std::string_view text, EncodeState& state,
   }
 }
 
+std::vector<PlacedToken> Tokenizer::Pipeline::place(std::string_view text, const EncodeOptions& options) const {
+  if (text.size() > UINT32_MAX) return {};
+  std::unique_ptr<EncodeState> state = states.take();
+  state->skip_special = options.escape_special_tokens;
+  std::vector<PlacedToken> tokens = TokenPlacer(raw_tokens, steps, *model).place(text, *state);
+  states.give(std::move(state));
+  return tokens;
+}
+
 Encoding Tokenizer::Pipeline::finish(const std::vector<int32_t>& first, const std::vector<int32_t>* second,
                                      bool add_special) const {
   const Template& pieces = post_processor.of(second != nullptr);
@@ -199,8 +224,10 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lower_case_first) {
+Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lower_case_first,
+                                  std::span<const std::string> special) {
   TokenizerParts parts = TRY(read_tokenizer_files(folder, lower_case_first));
+  add_special(parts.added_tokens, parts.model->vocabulary(), special);
   std::unique_ptr<Pipeline> pipeline = std::make_unique<Pipeline>();
   const std::vector<AddedToken>& added = parts.added_tokens;
   pipeline->raw_tokens = TRY(patterns_of(added, false, {}).and_then(AddedTokenMatcher::build));
@@ -208,12 +235,11 @@ Result<Tokenizer> Tokenizer::load(const std::filesystem::path& folder, bool lowe
   // BPE reads the bytes themselves rather than the characters that ByteLevel would write for them.
   if (parts.steps.ends_in_byte_map && parts.bpe != nullptr && parts.bpe->read_bytes()) parts.steps.pre_tokenizers.pop_back();
   pipeline->model = std::move(parts.model);
-  if (parts.steps.bert && parts.word_piece != nullptr && normalized.is_empty()) {
+  pipeline->steps = {std::move(parts.steps.normalizers), std::move(normalized), std::move(parts.steps.pre_tokenizers)};
+  if (parts.steps.bert && parts.word_piece != nullptr && pipeline->steps.normalized_tokens.is_empty()) {
     pipeline->encoder = std::make_unique<BertEncoder>(*parts.steps.bert, *parts.word_piece);
   } else {
-    GeneralEncoder::Steps steps{std::move(parts.steps.normalizers), std::move(normalized),
-                                std::move(parts.steps.pre_tokenizers)};
-    pipeline->encoder = std::make_unique<GeneralEncoder>(std::move(steps), *pipeline->model);
+    pipeline->encoder = std::make_unique<GeneralEncoder>(pipeline->steps, *pipeline->model);
   }
   for (const AddedToken& token : added) {
     pipeline->needs_valid_text |= token.content.find("\xEF\xBF\xBD") != std::string::npos;
@@ -265,6 +291,36 @@ Result<Encoding> Tokenizer::encode_pair(std::string_view first, std::string_view
   Encoding result = pipeline_->finish(ids[0], &ids[1], options.add_special_tokens);
   result.truncated = truncated;
   return result;
+}
+
+std::vector<std::optional<Offsets>> Tokenizer::offsets(const Encoding& encoding, std::string_view text,
+                                                       std::optional<std::string_view> second,
+                                                       const EncodeOptions& options) const {
+  const std::string texts[] = {replace_invalid_utf8(text), replace_invalid_utf8(second.value_or(""))};
+  std::vector<PlacedToken> tokens[] = {pipeline_->place(texts[0], options), pipeline_->place(texts[1], options)};
+  const std::vector<std::optional<Offsets>> unknown(encoding.ids.size());
+  const Result<size_t> budget = pipeline_->budget(options, second.has_value());
+  if (!budget) return unknown;
+  const std::optional<PairLengths> fits =
+      fit_pair({tokens[0].size(), tokens[1].size()}, *budget, second ? options.pair_truncation : PairTruncation::kOnlyFirst);
+  if (!fits) return unknown;
+  trim(tokens[0], fits->first, options.truncation);
+  trim(tokens[1], fits->second, options.truncation);
+  std::vector<int32_t> ids;
+  std::vector<std::optional<Offsets>> result;
+  for (const TemplatePiece& piece : pipeline_->post_processor.of(second.has_value())) {
+    if (piece.part == TemplatePart::kSpecial) {
+      if (!options.add_special_tokens) continue;
+      ids.insert(ids.end(), piece.ids.begin(), piece.ids.end());
+      result.resize(ids.size());
+      continue;
+    }
+    const size_t which = piece.part == TemplatePart::kFirst ? 0 : 1;
+    for (const PlacedToken& token : tokens[which]) ids.push_back(token.id);
+    const std::vector<std::optional<Offsets>> found = offsets_of(texts[which], tokens[which], pipeline_->post_processor.trims);
+    result.insert(result.end(), found.begin(), found.end());
+  }
+  return ids == encoding.ids ? result : unknown;
 }
 
 Result<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {

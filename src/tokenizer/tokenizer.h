@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tokenizer/offsets.h"
 
 namespace inlay {
 
@@ -50,8 +51,10 @@ class Tokenizer {
   // Reads tokenizer.json, or where there is none a sentencepiece model, vocab.json and merges.txt, or vocab.txt, with the
   // overrides of tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars) that transformers applies.
   // `truncation` and `padding` blocks of the file are ignored, as transformers does. `lower_case_first` lower-cases the text
-  // before everything else: the do_lower_case of sentence_bert_config.json.
-  static Result<Tokenizer> load(const std::filesystem::path& folder, bool lower_case_first = false);
+  // before everything else: the do_lower_case of sentence_bert_config.json. `special` names tokens that count as special
+  // besides those of the files; what the vocabulary does not have is passed over.
+  static Result<Tokenizer> load(const std::filesystem::path& folder, bool lower_case_first = false,
+                                std::span<const std::string> special = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -64,6 +67,12 @@ class Tokenizer {
   // Of two texts that are both too long, with kLongestFirst and a limit that leaves an odd number of ids, it must know which is
   // longer, and reads both to the end of the shorter one.
   Result<Encoding> encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const;
+
+  // For each id of `encoding`, which `encode` (or, with `second`, `encode_pair`) made of the text with these options, the part
+  // of its text that it stands for, as `tokenizers` has it; nullopt for the tokens of the template, and for others where that
+  // is not known. Encodes once more, many times slower than `encode`, and the whole text at that.
+  std::vector<std::optional<Offsets>> offsets(const Encoding& encoding, std::string_view text,
+                                              std::optional<std::string_view> second, const EncodeOptions& options) const;
 
   // The text that the ids stand for, by the `decoder` of the file; ids without a token are passed over, as are, with
   // `skip_special_tokens`, tokens marked special. kUnsupported if the file has a decoder that Inlay does not know.

@@ -97,6 +97,7 @@ Result<TokenizerParts> read_text_tokenizer(const std::filesystem::path& path, To
   const int32_t sep = TRY(find_special(vocabulary, config.sep_token));
   parts.post_processor =
       config.family == TokenizerFamily::kMpnet ? roberta_post_processor(cls, sep) : bert_post_processor(cls, sep);
+  if (config.family == TokenizerFamily::kMpnet) parts.post_processor.trims.push_back({.adds_prefix_space = false});
   const WordPieceOptions word_piece{.unknown_token = config.unknown_token};
   std::unique_ptr<WordPiece> model =
       std::make_unique<WordPiece>(TRY(WordPiece::build(std::move(vocabulary), word_piece).map_error(within("vocab.txt"))));

@@ -99,6 +99,50 @@ TEST(Tokenizer, AddedTokensOfTheNormalizedText) {
   EXPECT_NE(tokenizer.token_to_id("Café Bar"), 500);
 }
 
+// As transformers' add_special_tokens makes them. They are found in the text as it is, inside of words too.
+TEST(Tokenizer, TokensOfTheVocabularyMayBeMadeSpecial) {
+  const TestFolder folder;
+  folder.write("tokenizer.json", SmallTokenizer{.more_added_tokens = R"(,{"id":500,"content":"Café Bar","single_word":false,)"
+                                                                     R"("lstrip":false,"rstrip":false,"normalized":true,)"
+                                                                     R"("special":false})"}
+                                     .json());
+  const Tokenizer plain = Tokenizer::load(folder.path()).value();
+  EXPECT_EQ(tokens_of(plain, "dogx CAFE BAR Café Bar"), "[CLS] dog ##x Café Bar Café Bar [SEP]");
+  const std::vector<std::string> names = {"dog", "Café Bar", "nothing of the vocabulary"};
+  const Tokenizer special = Tokenizer::load(folder.path(), false, names).value();
+  EXPECT_EQ(tokens_of(special, "dogx CAFE BAR Café Bar"), "[CLS] dog x cafe bar Café Bar [SEP]");
+  EXPECT_EQ(special.token_to_id("Café Bar"), plain.token_to_id("Café Bar"));
+  EXPECT_TRUE(special.is_special(*special.token_to_id("dog")));
+  EXPECT_EQ(special.vocab_size(), plain.vocab_size());
+}
+
+// "begin-end" for each token, "." where there is none.
+std::string offsets_text(std::string_view folder, std::string_view text, std::optional<std::string_view> second = {}) {
+  const Tokenizer tokenizer = Tokenizer::load(std::filesystem::path("tests/data/tokenizers") / folder).value();
+  const Encoding encoding = (second ? tokenizer.encode_pair(text, *second, {}) : tokenizer.encode(text, {})).value();
+  std::string result;
+  for (const std::optional<Offsets>& each : tokenizer.offsets(encoding, text, second, {})) {
+    if (!result.empty()) result += ' ';
+    result += each ? fmt::format("{}-{}", each->begin, each->end) : ".";
+  }
+  return result;
+}
+
+// Measured with tokenizers 0.23.3; tests/tokenizer/test_offsets.py compares on many more.
+TEST(Tokenizer, OffsetsAreThoseOfTheReferenceInCharacters) {
+  EXPECT_EQ(offsets_text("roberta", " Grüße,  <mask>x 😀"),
+            ". 1-2 2-3 3-4 4-5 4-5 5-6 6-7 9-15 15-16 17-17 17-18 17-18 17-18 17-18 .");
+  EXPECT_EQ(offsets_text("xlmr", "ﬁn ①  e\u0301 日"), ". 0-1 0-1 0-2 3-4 3-4 6-7 6-7 9-10 9-10 .");
+  EXPECT_EQ(offsets_text("qwen", "e\u0301 n\u0303o 3,1"), "0-1 2-4 3-4 5-6 6-7 7-8 8-9 9-10 .");
+}
+
+TEST(Tokenizer, OffsetsOfAPairCountInEachTextAndThoseOfAnotherTextAreNotKnown) {
+  EXPECT_EQ(offsets_text("qwen", "3", "1,2"), "0-1 0-1 1-2 2-3 .");
+  const Tokenizer tokenizer = small();
+  const Encoding encoding = tokenizer.encode("foo", {}).value();
+  for (const std::optional<Offsets>& each : tokenizer.offsets(encoding, "a b", std::nullopt, {})) EXPECT_FALSE(each);
+}
+
 TEST(Tokenizer, IllFormedTextIsReadAsReplacementCharacters) {
   const Tokenizer uncased = small();
   EXPECT_EQ(tokens_of(uncased, "hel\xFFlo"), "[CLS] hello [SEP]");
@@ -166,8 +210,9 @@ TEST(BertEncoder, EqualsTheStepsOneByOne) {
                               .strip_accents = (flags & 4) != 0,
                               .lowercase = (flags & 8) != 0,
                               .lowercase_first = (flags & 16) != 0};
-    TextSteps steps = bert_text_steps(options);
-    const GeneralEncoder general({std::move(steps.normalizers), {}, std::move(steps.pre_tokenizers)}, model);
+    TextSteps bert = bert_text_steps(options);
+    const GeneralEncoder::Steps steps{std::move(bert.normalizers), {}, std::move(bert.pre_tokenizers)};
+    const GeneralEncoder general(steps, model);
     const BertEncoder fused(options, model);
     for (int i = 0; i < 250; ++i) {
       const std::string text = random_text(random);

@@ -18,24 +18,39 @@ size_t char_size(char lead) {
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
+// Where a search puts its tokens: with their places, or the ids alone.
+struct IdList {
+  std::vector<int32_t>& ids;
+
+  void add(int32_t id, size_t, size_t) { ids.push_back(id); }
+  size_t size() const { return ids.size(); }
+};
+
+struct ModelTokenList {
+  std::vector<ModelToken>& tokens;
+
+  void add(int32_t id, size_t begin, size_t end) { tokens.push_back({id, begin, end}); }
+  size_t size() const { return tokens.size(); }
+};
+
 }  // namespace
 
 // The search over one piece. Where no token spans a place, all ways lead through it, so that the best way there is settled: its
-// ids are given out and forgotten. Memory and work therefore do not grow with pieces that are as long as a text.
+// tokens are given out and forgotten. Memory and work therefore do not grow with pieces that are as long as a text.
+template <class Tokens>
 class UnigramSearch {
  public:
-  UnigramSearch(const Unigram& model, std::string_view piece, ModelScratch& scratch)
-      : model_(model), piece_(piece), nodes_(scratch.nodes), path_(scratch.path), ids_(scratch.ids) {
-    ids_.clear();
+  UnigramSearch(const Unigram& model, std::string_view piece, ModelScratch& scratch, Tokens tokens)
+      : model_(model), piece_(piece), nodes_(scratch.nodes), path_(scratch.path), tokens_(tokens) {
     nodes_.assign(1, UnigramNode{});
   }
 
-  // Goes on until the end of the piece, or until at least `enough` ids are there. False at the end.
+  // Goes on until the end of the piece, or until at least `enough` tokens are there. False at the end.
   bool advance(size_t enough) {
     while (at_ < piece_.size()) {
       if (at_ == reach_ && at_ > begin_) {
         settle();
-        if (ids_.size() >= enough) return true;
+        if (tokens_.size() >= enough) return true;
       }
       add_tokens_from(at_);
       at_ += char_size(piece_[at_]);
@@ -82,7 +97,7 @@ class UnigramSearch {
     for (size_t end = last; end > 0; end -= nodes_[end].size) path_.push_back(static_cast<uint32_t>(end));
     for (size_t step = path_.size(); step > 0; --step) {
       const size_t end = path_[step - 1];
-      take(nodes_[end].id, begin_ + end - nodes_[end].size);
+      take(nodes_[end].id, begin_ + end - nodes_[end].size, begin_ + end);
     }
     nodes_[0] = {.score = nodes_[last].score};
     nodes_.resize(1);
@@ -90,26 +105,39 @@ class UnigramSearch {
   }
 
   // Unknown characters beside one another are one token.
-  void take(int32_t id, size_t from) {
+  void take(int32_t id, size_t from, size_t end) {
     if (id == model_.unknown_id_) {
       if (unknown_ == kNone) unknown_ = from;
       return;
     }
     end_unknown(from);
-    ids_.push_back(id);
+    tokens_.add(id, from, end);
   }
 
   void end_unknown(size_t end) {
     if (unknown_ == kNone) return;
-    model_.add_unknown(piece_.substr(unknown_, end - unknown_), ids_);
+    add_unknown(piece_.substr(unknown_, end - unknown_), end);
     unknown_ = kNone;
+  }
+
+  // Each of the tokens of bytes stands for the whole text.
+  void add_unknown(std::string_view text, size_t end) {
+    const std::array<int32_t, 256>& byte_ids = model_.byte_ids_;
+    const auto is_known = [&](char byte) { return byte_ids[static_cast<uint8_t>(byte)] != DoubleArray::kNoValue; };
+    if (const std::optional<int32_t> id = model_.vocabulary_.id_of(text)) {
+      tokens_.add(*id, unknown_, end);
+    } else if (model_.byte_fallback_ && std::all_of(text.begin(), text.end(), is_known)) {
+      for (const char byte : text) tokens_.add(byte_ids[static_cast<uint8_t>(byte)], unknown_, end);
+    } else {
+      tokens_.add(model_.unknown_id_, unknown_, end);
+    }
   }
 
   const Unigram& model_;
   std::string_view piece_;
   std::vector<UnigramNode>& nodes_;  // nodes_[i] stands for the place begin_ + i
   std::vector<uint32_t>& path_;
-  std::vector<int32_t>& ids_;
+  Tokens tokens_;
   size_t begin_ = 0;
   size_t at_ = 0;
   size_t reach_ = 0;        // the last place where a token ends so far
@@ -138,19 +166,6 @@ Result<Unigram> Unigram::build(const std::vector<Entry>& entries, const UnigramO
   return result;
 }
 
-void Unigram::add_unknown(std::string_view text, std::vector<int32_t>& ids) const {
-  if (const std::optional<int32_t> id = vocabulary_.id_of(text)) {
-    ids.push_back(*id);
-    return;
-  }
-  const auto is_known = [&](char byte) { return byte_ids_[static_cast<uint8_t>(byte)] != DoubleArray::kNoValue; };
-  if (byte_fallback_ && std::all_of(text.begin(), text.end(), is_known)) {
-    for (const char byte : text) ids.push_back(byte_ids_[static_cast<uint8_t>(byte)]);
-  } else {
-    ids.push_back(unknown_id_);
-  }
-}
-
 void Unigram::tokenize(std::string_view piece, ModelScratch& scratch, IdSink& sink) const {
   const bool is_short = piece.size() <= WordCache::kMaxText;
   if (is_short) {
@@ -159,7 +174,8 @@ void Unigram::tokenize(std::string_view piece, ModelScratch& scratch, IdSink& si
       return;
     }
   }
-  UnigramSearch search(*this, piece, scratch);
+  scratch.ids.clear();
+  UnigramSearch search(*this, piece, scratch, IdList{scratch.ids});
   bool goes_on = true;
   while (goes_on && !sink.is_full()) {
     goes_on = search.advance(is_short ? SIZE_MAX : kFlushIds);
@@ -167,6 +183,11 @@ void Unigram::tokenize(std::string_view piece, ModelScratch& scratch, IdSink& si
     if (!is_short) scratch.ids.clear();
   }
   if (is_short) scratch.words.put(piece, scratch.ids);
+}
+
+void Unigram::locate(std::string_view piece, ModelScratch& scratch, std::vector<ModelToken>& tokens) const {
+  UnigramSearch search(*this, piece, scratch, ModelTokenList{tokens});
+  search.advance(SIZE_MAX);
 }
 
 }  // namespace inlay

@@ -26,15 +26,16 @@ class Unigram final : public TokenizerModel {
   static Result<Unigram> build(const std::vector<Entry>& entries, const UnigramOptions& options);
 
   void tokenize(std::string_view piece, ModelScratch& scratch, IdSink& sink) const override;
+  void locate(std::string_view piece, ModelScratch& scratch, std::vector<ModelToken>& tokens) const override;
   const Vocabulary& vocabulary() const override { return vocabulary_; }
   size_t token_count() const override { return scores_.size(); }
   std::string_view kind() const override { return "Unigram"; }
 
  private:
+  template <class Tokens>
   friend class UnigramSearch;
 
   explicit Unigram(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
-  void add_unknown(std::string_view text, std::vector<int32_t>& ids) const;
 
   Vocabulary vocabulary_;
   std::vector<double> scores_;

@@ -18,6 +18,9 @@ class WordLevel final : public TokenizerModel {
   void tokenize(std::string_view piece, ModelScratch&, IdSink& sink) const override {
     sink.push(vocabulary_.id_of(piece).value_or(unknown_id_));
   }
+  void locate(std::string_view piece, ModelScratch&, std::vector<ModelToken>& tokens) const override {
+    tokens.push_back({vocabulary_.id_of(piece).value_or(unknown_id_), 0, piece.size()});
+  }
   const Vocabulary& vocabulary() const override { return vocabulary_; }
   std::string_view kind() const override { return "WordLevel"; }
 

@@ -43,4 +43,17 @@ void WordPiece::tokenize(std::string_view piece, ModelScratch& scratch, IdSink& 
   sink.push(unknown_id_);
 }
 
+void WordPiece::locate(std::string_view piece, ModelScratch& scratch, std::vector<ModelToken>& tokens) const {
+  IdSink sink(SIZE_MAX, IdSink::Keep::kHead);
+  tokenize(piece, scratch, sink);
+  const std::vector<int32_t> ids = sink.take();
+  size_t at = 0;
+  for (const int32_t id : ids) {
+    const Match match = longest(at == 0 ? DoubleArray::kRoot : continuation_, piece.substr(at));
+    const size_t end = ids.size() == 1 ? piece.size() : at + match.size;
+    tokens.push_back({id, at, end});
+    at = end;
+  }
+}
+
 }  // namespace inlay

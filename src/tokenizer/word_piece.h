@@ -21,6 +21,7 @@ class WordPiece final : public TokenizerModel {
   static Result<WordPiece> build(Vocabulary vocabulary, const WordPieceOptions& options);
 
   void tokenize(std::string_view piece, ModelScratch& scratch, IdSink& sink) const override;
+  void locate(std::string_view piece, ModelScratch& scratch, std::vector<ModelToken>& tokens) const override;
   const Vocabulary& vocabulary() const override { return vocabulary_; }
   std::string_view kind() const override { return "WordPiece"; }
 

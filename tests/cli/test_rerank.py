@@ -68,3 +68,14 @@ def test_late_interaction_ranks_a_text_by_its_tokens(inlay, golden):
     wanted = {item["first"]: score(item["document"]) for item in items if item["first"]}
     rows = inlay("rerank", "--model", model, "--query", items[0]["first"], "--json", *FLOAT32, *wanted).rows()
     assert {row["text"]: row["score"] for row in rows} == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["heads-stanford", "heads-filled"])
+def test_queries_that_are_filled_up_score_as_in_the_reference(inlay, golden, name):
+    model = golden / name / "model"
+    items = json.loads((golden / name / "heads.json").read_text())["items"]
+    wanted = {item["first"]: item["score"] for item in items if item["first"]}
+    rows = inlay("rerank", "--model", model, "--query", items[0]["first"], "--json", *FLOAT32, *wanted).rows()
+    assert {row["text"]: row["score"] for row in rows} == pytest.approx(wanted, abs=1e-4)
+    said = inlay("inspect", model).out
+    assert "filled up to" in said and "not attended to" in said

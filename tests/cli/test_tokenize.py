@@ -35,6 +35,17 @@ def test_pairs(inlay, tiny, reference):
     assert rows == [{"ids": e.ids, "tokens": e.tokens, "type_ids": e.type_ids} for e in wanted]
 
 
+def places(encoding):
+    return [None if special else list(place) for special, place in zip(encoding.special_tokens_mask, encoding.offsets)]
+
+
+def test_offsets_are_in_characters_of_the_text_or_of_each_of_a_pair(inlay, tiny, reference):
+    rows = inlay("tokenize", "--model", tiny, "--no-truncation", "--offsets", *TEXTS).rows()
+    assert rows == [{"ids": e.ids, "tokens": e.tokens, "offsets": places(e)} for e in map(reference.encode, TEXTS)]
+    pair = inlay("tokenize", "--model", tiny, "--pair", "--offsets", *TEXTS[2:4]).rows()[0]
+    assert pair["offsets"] == places(reference.encode(*TEXTS[2:4]))
+
+
 def test_truncation(inlay, tiny, reference):
     text = "water bridge stone " * 100
     whole = reference.encode(text).ids

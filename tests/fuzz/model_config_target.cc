@@ -12,7 +12,8 @@ bool fuzz_model_config(std::string_view bytes) {
   static FuzzFolder folder;
   folder.fill(bytes, {"config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
                       "tokenizer_config.json", "quantize_config.json", "model.safetensors.index.json", "1_Pooling/config.json",
-                      "2_Dense/config.json", "3_Dense/config.json", "1_SpladePooling/config.json"});
+                      "2_Dense/config.json", "3_Dense/config.json", "1_SpladePooling/config.json", "artifact.metadata",
+                      "1_Dense/config.json", "2_MultiVectorMask/config.json", "3_Normalize/config.json"});
   static_cast<void>(read_quantization_config(folder.path()));
   static_cast<void>(read_shard_index(folder.path() / "model.safetensors.index.json", ".safetensors"));
   const Result<ModelSpec> spec = read_model_spec(folder.path());

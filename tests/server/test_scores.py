@@ -81,3 +81,27 @@ def test_the_mean_of_the_tokens_is_the_vector(server):
         assert len(tokens) == len(server.post("/tokenize", {"inputs": text})[2][0])
         assert np.abs(mean / np.linalg.norm(mean) - server.embed(text)[0]).max() < TOLERANCE
     assert server.post("/embed_sparse", {"inputs": "hello"})[0] == 424
+
+
+@pytest.mark.parametrize("name", ["heads-stanford", "heads-filled"])
+def test_queries_of_late_interaction_are_filled_up(serve, golden, name):
+    server = serve(name, "--dtype", "float32")
+    found = json.loads((golden / name / "heads.json").read_text())["items"]
+    for item in found:
+        for kind in ["query", "document"]:
+            if kind not in item or not item["first"].strip():
+                continue
+            vectors = np.array(server.post("/embed_all", {"inputs": item["first"], "input_type": kind, "truncate": True})[2][0])
+            assert vectors.shape == np.shape(item[kind]), (kind, item["first"])
+            assert np.abs(vectors - item[kind]).max() < TOLERANCE, (kind, item["first"])
+
+
+@pytest.mark.parametrize("name", ["heads-stanford", "heads-filled"])
+def test_late_interaction_reranks_as_in_the_reference(serve, golden, name):
+    server = serve(name, "--dtype", "float32")
+    found = [item for item in json.loads((golden / name / "heads.json").read_text())["items"] if item["first"].strip()]
+    query, documents = found[0]["first"], [item["first"] for item in found]
+    ranks = server.post("/rerank", {"query": query, "texts": documents, "truncate": True})[2]
+    assert {rank["index"]: rank["score"] for rank in ranks} == pytest.approx({i: item["score"] for i, item in enumerate(found)}, abs=1e-4)
+    assert [rank["score"] for rank in ranks] == sorted((rank["score"] for rank in ranks), reverse=True)
+    assert server.post("/predict", {"inputs": [query, query]})[0] == 424

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+import tokenizers
 
 
 def test_case_h17_order_of_a_list(server):
@@ -121,6 +122,20 @@ def test_case_h41_overload_is_429_or_200_and_nothing_is_lost(serve):
         list(pool.map(run, range(16)))
     assert len(statuses) == 96 and statuses.count(200) > 0 and statuses.count(429) > 0
     assert server.post("/embed", {"inputs": "hello"})[0] == 200
+
+
+def test_tokens_have_the_places_of_the_reference(server, golden):
+    tokenizer = tokenizers.Tokenizer.from_file(str(golden / "bert-tiny" / "model" / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    texts = ["Grüße aus München", "中文 mixed 😀 x", "[SEP] spelt out"]
+    for text, tokens in zip(texts, server.post("/tokenize", {"inputs": texts})[2]):
+        wanted = tokenizer.encode(text)
+        assert [token["id"] for token in tokens] == wanted.ids
+        for token, special, name, (begin, end) in zip(tokens, wanted.special_tokens_mask, wanted.tokens, wanted.offsets):
+            place = tuple(len(text[:at].encode()) for at in (begin, end))
+            assert (token["start"], token["stop"]) == ((None, None) if special else place)
+            assert token["text"] == (name if special else text[begin:end])
 
 
 def test_case_h42_truncation_settings_do_not_mix(server):

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("INLAY_BINARY", ROOT / "build/release/inlay")).parent / "tokenizer_parity"
 SHARED = pathlib.Path(os.environ.get("INLAY_SHARED", ROOT.parent / "shared"))
 LANGUAGES = "en de fr ru ja zh".split()
-PAIR, PLAIN, LEFT, NONE, ESCAPE, ONLY_FIRST, ONLY_SECOND = 1, 2, 4, 8, 16, 32, 64
+PAIR, PLAIN, LEFT, NONE, ESCAPE, ONLY_FIRST, ONLY_SECOND, OFFSETS = 1, 2, 4, 8, 16, 32, 64, 128
 LONG = 1 << 30
 
 
@@ -27,10 +27,10 @@ def request(text, flags=0, max_length=LONG, second=None):
 
 
 def encode(folder, requests):
-    """[(ids, types, truncated)], None where encoding failed."""
+    """[(ids, types, truncated)], None where encoding failed. Those that were asked for OFFSETS have them behind: pairs, None for unknown ones."""
     run = subprocess.run([PROGRAM, folder], input=b"".join(requests), stdout=subprocess.PIPE, check=True)
     answers, at, out = [], 0, run.stdout
-    for _ in requests:
+    for asked in requests:
         (count,) = struct.unpack_from("<i", out, at)
         at += 4
         if count < 0:
@@ -43,7 +43,12 @@ def encode(folder, requests):
         if flags & 2:
             types = list(struct.unpack_from(f"<{count}i", out, at))
             at += 4 * count
-        answers.append((ids, types, bool(flags & 1)))
+        answer = (ids, types, bool(flags & 1))
+        if asked[0] & OFFSETS:
+            ends = struct.unpack_from(f"<{2 * count}i", out, at)
+            at += 8 * count
+            answer += ([None if begin < 0 else (begin, end) for begin, end in zip(ends[::2], ends[1::2])],)
+        answers.append(answer)
     assert at == len(out)
     return answers
 

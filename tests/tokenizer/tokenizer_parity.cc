@@ -5,7 +5,8 @@
 //   tokenizer_parity FOLDER --time N < requests     encodes all of them N times, prints {"seconds": of one round, "bytes": ...}
 //
 // A request is little-endian: u8 flags, i32 max_length, u32 size, the text, and for a pair u32 size and the second text. An
-// answer: i32 number of ids, -1 for an error; u8 flags (1 truncated, 2 with types); i32 ids; i32 types if there are any.
+// answer: i32 number of ids, -1 for an error; u8 flags (1 truncated, 2 with types); i32 ids; i32 types if there are any;
+// if the request asks for offsets, i32 begin and i32 end for each id, -1 where there is none.
 // To decode, a request is u8 whether special tokens are skipped, u32 number of ids, i32 ids; an answer is i32 size, -1 for an
 // error, and the text.
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +31,11 @@ constexpr uint8_t kNone = 8;
 constexpr uint8_t kEscape = 16;
 constexpr uint8_t kOnlyFirst = 32;
 constexpr uint8_t kOnlySecond = 64;
+constexpr uint8_t kOffsets = 128;
 
 struct Request {
   bool is_pair = false;
+  bool wants_offsets = false;
   inlay::EncodeOptions options;
   std::string_view first;
   std::string_view second;
@@ -69,6 +73,7 @@ std::vector<Request> parse(std::string_view input) {
     Request request;
     const uint8_t flags = take<uint8_t>(input);
     request.is_pair = (flags & kPair) != 0;
+    request.wants_offsets = (flags & kOffsets) != 0;
     request.options.max_length = take<int32_t>(input);
     request.options.add_special_tokens = (flags & kPlain) == 0;
     request.options.escape_special_tokens = (flags & kEscape) != 0;
@@ -90,6 +95,14 @@ inlay::Result<inlay::Encoding> encode(const inlay::Tokenizer& tokenizer, const R
 
 void put(const void* data, size_t size) { std::fwrite(data, 1, size, stdout); }
 
+void put_offsets(const inlay::Tokenizer& tokenizer, const Request& request, const inlay::Encoding& encoding) {
+  const std::optional<std::string_view> second = request.is_pair ? std::optional(request.second) : std::nullopt;
+  for (const std::optional<inlay::Offsets>& offsets : tokenizer.offsets(encoding, request.first, second, request.options)) {
+    const int32_t ends[] = {offsets ? offsets->begin : -1, offsets ? offsets->end : -1};
+    put(ends, sizeof ends);
+  }
+}
+
 void answer(const inlay::Tokenizer& tokenizer, const std::vector<Request>& requests) {
   for (const Request& request : requests) {
     const inlay::Result<inlay::Encoding> encoding = encode(tokenizer, request);
@@ -101,6 +114,7 @@ void answer(const inlay::Tokenizer& tokenizer, const std::vector<Request>& reque
     put(&flags, sizeof flags);
     put(encoding->ids.data(), encoding->ids.size() * sizeof(int32_t));
     put(encoding->type_ids.data(), encoding->type_ids.size() * sizeof(int32_t));
+    if (request.wants_offsets) put_offsets(tokenizer, request, *encoding);
   }
 }
 

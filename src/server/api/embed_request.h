@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/rerank.h"
 #include "engine/scheduler.h"
 #include "engine/validation_report.h"
 #include "model/model_spec.h"
@@ -79,6 +80,7 @@ struct ModelFacts {
   OutputSet outputs = {OutputKind::kVector};                // what it can make of a text
   std::vector<std::string> labels;                          // of its scores
   ScoreActivation probability = ScoreActivation::kSigmoid;  // what makes probabilities of its scores
+  std::optional<LateScore> late_score = {};                 // of models for late interaction, which rank by vectors of tokens
   bool folder_normalizes = false;                           // what the folder itself says
   bool raw_available = true;                                // vectors can be had without normalisation
   bool auto_truncate = true;
@@ -87,7 +89,9 @@ struct ModelFacts {
   std::optional<int> max_batch_requests;
   int max_concurrent_requests = 0;
   int tokenization_workers = 0;
-  int64_t created = 0;                               // Unix time
+  int64_t created = 0;  // Unix time
+  // Sums of products are no logits.
+  ScoreActivation score_activation() const { return late_score ? ScoreActivation::kIdentity : probability; }
   std::optional<ValidationSummary> validation = {};  // of the weights in this dtype, where inlay validate has left a report
 };
 

@@ -51,7 +51,7 @@ struct RerankOptions {
 std::vector<Ranked> ranked(const EmbedAnswer& answer, const RerankOptions& options) {
   std::vector<Ranked> ranks;
   for (size_t i = 0; i < answer.outputs.size(); ++i) {
-    ranks.push_back({i, finished_scores(answer.outputs[i].scores, answer.facts->probability, options.raw)[0]});
+    ranks.push_back({i, finished_scores(answer.outputs[i].scores, answer.facts->score_activation(), options.raw)[0]});
   }
   std::stable_sort(ranks.begin(), ranks.end(), [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
   if (options.top && *options.top < ranks.size()) ranks.resize(*options.top);
@@ -237,7 +237,7 @@ HttpResponse render_score(const EmbedAnswer& answer) {
       .key("data")
       .begin_array();
   for (size_t i = 0; i < answer.outputs.size(); ++i) {
-    const float score = finished_scores(answer.outputs[i].scores, answer.facts->probability, false)[0];
+    const float score = finished_scores(answer.outputs[i].scores, answer.facts->score_activation(), false)[0];
     json.begin_object().key("index").value(static_cast<uint64_t>(i)).key("object").value("score");
     json.key("score").value(score).end_object();
   }

@@ -121,6 +121,8 @@ TEST(TokenOutputs, SparseAndDenseTokens) {
             R"([[{"index":3,"value":0.5},{"index":9,"value":2}]])");
   EXPECT_EQ(parse_with(parse_embed_all, R"({"inputs":["a"]})")->render(answer).body, "[[[1,2],[3,4]]]");
   EXPECT_EQ(parse_with(parse_embed_all, R"({"inputs":"a"})")->request.output, OutputKind::kTokens);
+  EXPECT_EQ(parse_with(parse_embed_all, R"({"inputs":"a","input_type":"query"})")->request.input_type, "query");
+  EXPECT_FALSE(parse_with(parse_embed_all, R"({"inputs":"a","input_type":1})"));
 }
 
 }  // namespace

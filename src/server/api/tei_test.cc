@@ -115,7 +115,9 @@ TEST(Tei, TokenizeAndDecode) {
   EXPECT_THAT(call->texts, ElementsAre("a", "b"));
   EXPECT_FALSE(call->add_special_tokens);
   EXPECT_EQ(call->prompt_name, "p");
-  EXPECT_EQ(render_tokenize({{{7, "x\"", true}}}).body, R"([[{"id":7,"text":"x\"","special":true,"start":null,"stop":null}]])");
+  EXPECT_EQ(render_tokenize({{{7, "x\"", true}, {8, "##y", false, ByteSpan{2, 3}}}}).body,
+            R"([[{"id":7,"text":"x\"","special":true,"start":null,"stop":null},)"
+            R"({"id":8,"text":"##y","special":false,"start":2,"stop":3}]])");
   const Result<JsonDocument> ids = JsonDocument::parse(R"({"ids":[[1,2],[3]],"skip_special_tokens":false})", "body");
   const Result<DecodeCall> decode = parse_decode(ids->root());
   ASSERT_TRUE(decode) << decode.error().message;

@@ -12,6 +12,14 @@ Result<std::vector<int64_t>> read_ids(const std::vector<Json>& items) {
   return ids;
 }
 
+void write_offset(JsonWriter& json, std::optional<int64_t> offset) {
+  if (offset) {
+    json.value(*offset);
+  } else {
+    json.null();
+  }
+}
+
 }  // namespace
 
 Result<TokenizeCall> parse_tokenize(const Json& body) {
@@ -36,7 +44,9 @@ HttpResponse render_tokenize(const std::vector<std::vector<TokenPiece>>& texts) 
     json.begin_array();
     for (const TokenPiece& piece : pieces) {
       json.begin_object().key("id").value(piece.id).key("text").value(piece.text).key("special").value(piece.special);
-      json.key("start").null().key("stop").null().end_object();
+      write_offset(json.key("start"), piece.bytes ? std::optional<int64_t>(piece.bytes->begin) : std::nullopt);
+      write_offset(json.key("stop"), piece.bytes ? std::optional<int64_t>(piece.bytes->end) : std::nullopt);
+      json.end_object();
     }
     json.end_array();
   }

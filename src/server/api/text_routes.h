@@ -19,15 +19,20 @@ struct DecodeCall {
   std::string model;  // empty: the server's first
 };
 
+struct ByteSpan {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
 // One token of a text.
 struct TokenPiece {
   int32_t id = 0;
   std::string text;
   bool special = false;
+  std::optional<ByteSpan> bytes = {};  // of the text; nullopt: it stands for no part of it, or for one that is not known
 };
 
 Result<TokenizeCall> parse_tokenize(const Json& body);
-// `start` and `stop` are null: the tokenizer keeps no offsets.
 HttpResponse render_tokenize(const std::vector<std::vector<TokenPiece>>& texts);
 Result<DecodeCall> parse_decode(const Json& body);
 HttpResponse render_decode(const std::vector<std::string>& texts);

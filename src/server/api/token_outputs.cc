@@ -45,6 +45,7 @@ Result<DialectCall> read(const Json& body, OutputKind kind) {
   call.request.output = kind;
   call.request.model = TRY(body.string_or("model", ""));
   call.request.prompt_name = TRY(optional_string(body, "prompt_name"));
+  call.request.input_type = TRY(optional_string(body, "input_type"));
   TRY_VOID(read_priority_and_timeout(body, call.request));
   TRY_VOID(read_truncate(body, call.request));
   return call;
