@@ -5,6 +5,7 @@ models. Seeds that a fuzzer found (regression-*) are left alone.
 Usage: tools/make_fuzz_seeds.py
 """
 import json
+import math
 import pathlib
 import struct
 
@@ -204,6 +205,48 @@ def model_configs():
     return {folder.parent.name: sections(folder, names) for folder in sorted(GOLDEN.glob("*/model")) if (folder / "config.json").is_file()}
 
 
+def model_folder(type_id=0, cls_id=2):
+    """A BERT of one layer whose numbers are small fractions."""
+    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##b", "12", "-", "\u4e2d"]
+    hidden, inner, positions = 8, 12, 16
+    config = {"model_type": "bert", "vocab_size": len(vocab), "hidden_size": hidden, "num_hidden_layers": 1, "num_attention_heads": 2,
+              "intermediate_size": inner, "hidden_act": "gelu", "max_position_embeddings": positions, "type_vocab_size": 2,
+              "layer_norm_eps": 1e-12, "pad_token_id": 0}
+    sequence = lambda name: {"Sequence": {"id": name, "type_id": type_id}}
+    special = lambda name: {"SpecialToken": {"id": name, "type_id": type_id}}
+    ids = {"[CLS]": cls_id, "[SEP]": 3}
+    tokenizer = {
+        "added_tokens": [{"id": i, "content": vocab[i], "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+                          "special": True} for i in range(4)],
+        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": True, "lowercase": True},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {"type": "TemplateProcessing", "single": [special("[CLS]"), sequence("A"), special("[SEP]")],
+                           "pair": [special("[CLS]"), sequence("A"), special("[SEP]"), sequence("B"), special("[SEP]")],
+                           "special_tokens": {name: {"id": name, "ids": [id], "tokens": [name]} for name, id in ids.items()}},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+                  "vocab": {token: i for i, token in enumerate(vocab)}},
+    }
+    norm = lambda name: {f"{name}.LayerNorm.weight": [hidden], f"{name}.LayerNorm.bias": [hidden]}
+    dense = lambda name, columns, rows: {f"{name}.weight": [columns, rows], f"{name}.bias": [columns]}
+    layer = "encoder.layer.0."
+    shapes = {"embeddings.word_embeddings.weight": [len(vocab), hidden], "embeddings.position_embeddings.weight": [positions, hidden],
+              "embeddings.token_type_embeddings.weight": [2, hidden], **norm("embeddings"),
+              **dense(layer + "attention.self.query", hidden, hidden), **dense(layer + "attention.self.key", hidden, hidden),
+              **dense(layer + "attention.self.value", hidden, hidden), **dense(layer + "attention.output.dense", hidden, hidden),
+              **norm(layer + "attention.output"), **dense(layer + "intermediate.dense", inner, hidden),
+              **dense(layer + "output.dense", hidden, inner), **norm(layer + "output")}
+    header, data = {}, b""
+    for name, shape in shapes.items():
+        count = math.prod(shape)
+        begin = len(data)
+        data += b"".join(struct.pack("<f", (i % 7 - 3) / 16) for i in range(count))
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(data)]}
+    encoded = json.dumps(header, separators=(",", ":")).encode()
+    files = {"config.json": json.dumps(config), "tokenizer.json": json.dumps(tokenizer, ensure_ascii=False)}
+    text = "".join(f"=== {name}\n{content}\n" for name, content in files.items())
+    return text.encode() + b"=== model.safetensors\n" + struct.pack("<Q", len(encoded)) + encoded + data
+
+
 def vocab_files():
     data = ROOT / "tests" / "data" / "tokenizers"
     names = ["vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json"]
@@ -273,7 +316,10 @@ def main():
     bodies = {target: {name: json.dumps(body) for name, body in seeds.items()} for target, seeds in BODIES.items()}
     targets = {"http": HTTP, **bodies, "kserve": kserve(), "grpc": grpc(), "router": routes(), "admin": admin(), "serve_config": CONFIGS,
                "safetensors": safetensors(), "pickle": pickles(), "tokenizer_json": tokenizers(), "vocab_files": vocab_files(),
-               "model_config": model_configs(), "text_rows": ROWS}
+               "model_config": model_configs(), "text_rows": ROWS,
+               # Faults that were fixed before the target was there: numbers of a template that the tables of the model lack.
+               "model_folder": {"bert": model_folder(), "regression-template-type-beyond-table": model_folder(type_id=2_000_000_000),
+                                "regression-template-id-beyond-vocabulary": model_folder(cls_id=2_000_000_000)}}
     for target, seeds in targets.items():
         folder = SEEDS / target
         folder.mkdir(parents=True, exist_ok=True)

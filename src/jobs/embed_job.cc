@@ -10,6 +10,8 @@
 namespace inlay {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // The stages that touch files. The reader belongs to the calling thread, so others see its position through `bytes_read`.
 void connect_files(BulkStages& stages, TextReader& reader, VectorWriter& writer, std::atomic<uint64_t>& bytes_read) {
   stages.read = [&reader, &bytes_read] {
@@ -32,7 +34,6 @@ std::optional<double> share_done(const BulkProgress& progress, uint64_t file_byt
 
 Result<EmbedReport> run_embed_job(const Engine& engine, TextReader& reader, VectorWriter& writer, OnError on_error,
                                   const JobHooks& hooks) {
-  using Clock = std::chrono::steady_clock;
   EngineStages lanes(engine);
   BulkOptions bulk = lanes.options();
   bulk.on_error = on_error;

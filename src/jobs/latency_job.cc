@@ -10,6 +10,8 @@
 namespace inlay {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Enough for the caches, the clocks and the memory of lanes.
 constexpr int kWarmUpRuns = 50;
 
@@ -31,7 +33,6 @@ double LatencyReport::percentile(double share) const {
 
 Result<LatencyReport> run_latency(const Engine& engine, const std::vector<std::string>& texts, int runs,
                                   const std::function<bool()>& stopped) {
-  using Clock = std::chrono::steady_clock;
   LatencyReport report;
   size_t tokens = 0;
   for (int run = -kWarmUpRuns; run < runs; ++run) {

@@ -47,6 +47,11 @@ const std::vector<FuzzTarget>& fuzz_targets() {
        .mutations = 4'000},
       {.name = "vocab_files", .read = fuzz_vocab_files, .memory_factor = 1'000, .memory_besides = 16 << 20},
       {.name = "model_config", .read = fuzz_model_config, .memory_factor = 1'000},
+      {.name = "model_folder",
+       .read = fuzz_model_folder,
+       .memory_factor = 1'000,
+       .memory_besides = 16 << 20,
+       .mutations = 4'000},
       {.name = "text_rows", .read = fuzz_text_rows},
   };
   return targets;

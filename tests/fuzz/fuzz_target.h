@@ -55,6 +55,7 @@ bool fuzz_tokenizer_json(std::string_view bytes);
 bool fuzz_sentencepiece(std::string_view bytes);
 bool fuzz_vocab_files(std::string_view bytes);
 bool fuzz_model_config(std::string_view bytes);
+bool fuzz_model_folder(std::string_view bytes);
 bool fuzz_text_rows(std::string_view bytes);
 
 }  // namespace inlay
