@@ -61,6 +61,7 @@ void Team::run(const std::function<void(const Share&)>& job) {
   const std::lock_guard<std::mutex> turn(turn_);
   if (size_ == 1) return job(Share{});
   job_ = &job;
+  const OwnCores::Hold core(cores_);
   running_.store(size_ - 1, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_acq_rel);
   generation_.notify_all();
@@ -75,7 +76,10 @@ void Team::work(int rank) {
     wait_while_equal(generation_, seen);
     seen = generation_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_acquire)) return;
-    (*job_)(Share{rank, size_, &barrier_});
+    {
+      const OwnCores::Hold core(cores_);
+      (*job_)(Share{rank, size_, &barrier_});
+    }
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
   }
 }

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/own_cores.h"
+
 namespace inlay {
 
 // Meeting point of a fixed number of threads. Waits by spinning shortly, then by sleeping in the kernel.
@@ -69,6 +71,7 @@ class Team {
   const int size_;
   std::mutex turn_;
   Barrier barrier_;
+  OwnCores cores_;
   const std::function<void(const Share&)>* job_ = nullptr;
   std::atomic<uint32_t> generation_ = 0;  // counts jobs; odd numbers do not matter, only change does
   std::atomic<int> running_ = 0;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/own_cores.h"
 #include "engine/batch_runner.h"
 #include "engine/batcher.h"
 #include "engine/cost_model.h"
@@ -43,6 +44,7 @@ struct TeamJob {
   int size = 0;
   int seats = 0;  // lanes that have not joined yet
   std::atomic<bool> has_failed = false;
+  OwnCores cores;
 };
 
 struct SchedulerCore {

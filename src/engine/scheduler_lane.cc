@@ -164,6 +164,7 @@ void Lane::finish(Place& place, size_t first, size_t count) {
 // The leader's part of a batch that idle lanes share; help() is theirs. All meet at the barrier whatever fails.
 void Lane::run_as_team(Place& place) {
   TeamJob& team = core_.team;
+  const OwnCores::Hold core(team.cores);
   Result<> ran = guard([&] { place.arena->begin(place.texts); });
   if (!ran) team.has_failed.store(true);
   team.barrier->wait();
@@ -182,9 +183,12 @@ void Lane::help(std::unique_lock<std::mutex>& lock) {
   Arena& arena = *team.arena;
   --team.seats;
   lock.unlock();
-  share.sync();
-  if (!team.has_failed.load() && !guard([&] { arena.run(share); })) team.has_failed.store(true);
-  share.sync();
+  {
+    const OwnCores::Hold core(team.cores);
+    share.sync();
+    if (!team.has_failed.load() && !guard([&] { arena.run(share); })) team.has_failed.store(true);
+    share.sync();
+  }
   lock.lock();
   core_.counters.lane_busy[index_] += Clock::now() - began;
 }
