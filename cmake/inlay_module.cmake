@@ -15,11 +15,10 @@ if(INLAY_SANITIZE MATCHES thread)
   target_compile_options(inlay_flags INTERFACE -Wno-tsan)
 endif()
 
-# Test programs, and everything in the sanitizer builds, compile a layer's files eight at a time, in half the time or less. The
-# other builds take each file of the product alone, so that one which forgets an include is seen.
+# Test programs always, and the product where CMAKE_UNITY_BUILD says so (all presets but debug), compile a layer's files eight
+# at a time, in half the time or less. The debug preset takes each file alone, so that one which forgets an include is seen.
 set(in_groups -Wno-subobject-linkage)  # types of unnamed namespaces in included files
-if(INLAY_SANITIZE)
-  set(CMAKE_UNITY_BUILD ON)
+if(CMAKE_UNITY_BUILD)
   target_compile_options(inlay_flags INTERFACE ${in_groups})
 endif()
 

@@ -15,7 +15,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchFooter =
     "Peak is what a loop of multiply-adds on registers reaches on the same cores in the same run; share of peak is the work of "
     "the\n"
     "linear layers and of attention, divided by the time of a round (tokenising included) and by that peak.\n"
@@ -36,7 +36,7 @@ class BenchCommand final : public Command {
     add_value(app, "--runs", runs_, "Texts to time with --latency")->capture_default_str()->check(CLI::Range(1, 1000000));
     add_switch(app, "--json", json_, "One line of JSON instead of a table");
     add_switch(app, "--quiet", quiet_, "No progress");
-    app.footer(kFooter);
+    app.footer(kBenchFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

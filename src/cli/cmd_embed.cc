@@ -16,7 +16,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kEmbedFooter =
     "Rows never shift: a row of output for every row of input. --on-error fail (the default) ends with exit code 2 and the "
     "line of\n"
     "the first row that has no usable text (invalid JSON, no text, blank, too long with --truncate-side none); an output file "
@@ -57,7 +57,7 @@ class EmbedCommand final : public Command {
     add_value(app, "--on-error", on_error_, "What a row without a usable text does: fail or skip")->capture_default_str();
     add_switch(app, "--json", json_, "End with one line of figures as JSON, on standard output unless the vectors are there");
     add_switch(app, "--quiet", quiet_, "No progress");
-    app.footer(kFooter);
+    app.footer(kEmbedFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

@@ -15,7 +15,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kQuantizeFooter =
     "A layer's error is the length of the change of its outputs on the texts, as a share of the length of the outputs; "
     "without\n"
     "texts it is that of the weights. Layers whose error stands out become bfloat16 and are listed.\n"
@@ -54,7 +54,7 @@ class QuantizeCommand final : public Command {
         ->capture_default_str();
     add_value(app, "--threads", threads_, "Cores to use; what the system grants unless given")->check(CLI::Range(1, 1024));
     add_switch(app, "--json", json_, "One line of JSON instead of a table");
-    app.footer(kFooter);
+    app.footer(kQuantizeFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

@@ -15,7 +15,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRerankFooter =
     "Prints the score and the text of each row, the best first; with --json a line of JSON each:\n"
     "{\"index\":0,\"id\":\"a\",\"score\":0.97,\"text\":\"…\"}. Scores are what the model's folder says (--scores model): for\n"
     "most rerankers a number from 0 to 1.\n"
@@ -36,7 +36,7 @@ class RerankCommand final : public Command {
         ->capture_default_str();
     add_value(app, "--on-error", on_error_, "What a row without a usable text does: fail or skip")->capture_default_str();
     add_switch(app, "--json", json_, "A line of JSON for each row");
-    app.footer(kFooter);
+    app.footer(kRerankFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

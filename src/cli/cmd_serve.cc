@@ -16,7 +16,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kServeFooter =
     "It answers OpenAI (/v1/embeddings), text-embeddings-inference (/embed and its others), Cohere (/v2/embed), Ollama\n"
     "(/api/embed) and KServe v2 (/v2/models/NAME/infer); docs/guide/serving.md has them field by field. SIGTERM lets it\n"
     "finish what has begun; a second one does not wait.\n"
@@ -36,7 +36,7 @@ class ServeCommand final : public Command {
     add_http_flags(app);
     add_limit_flags(app);
     add_access_flags(app);
-    app.footer(kFooter);
+    app.footer(kServeFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

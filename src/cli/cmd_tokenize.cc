@@ -19,7 +19,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTokenizeFooter =
     "Prints {\"ids\":[…],\"tokens\":[…]} for every text, cut at the model's maximum length as embed does it. With --offsets,\n"
     "\"offsets\" are the [begin,end] of each token in characters of its text, a prompt included; null for special tokens that\n"
     "are put around it.\n"
@@ -39,7 +39,7 @@ class TokenizeCommand final : public Command {
     add_switch(app, "--pair", pair_, "Take texts two by two, each two as one input");
     add_switch(app, "--offsets", offsets_, "Print which part of its text each token stands for");
     add_switch(app, "--decode", decode_, "Take the arguments as token ids and print {\"text\":…} that they stand for");
-    app.footer(kFooter);
+    app.footer(kTokenizeFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

@@ -13,7 +13,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTuneFooter =
     "Measures bare batches of doubling sizes, then a server on a free port of this machine: requests of one text each from "
     "more\n"
     "and more clients, and at random arrivals. Give it texts like those that will be sent, and an otherwise idle machine. "
@@ -36,7 +36,7 @@ class TuneCommand final : public Command {
     add_value(app, "--report", page_, "HTML file for the report, with plots");
     add_switch(app, "--json", json_, "One line of JSON instead of tables");
     add_switch(app, "--quiet", quiet_, "No progress");
-    app.footer(kFooter);
+    app.footer(kTuneFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

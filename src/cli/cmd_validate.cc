@@ -17,7 +17,7 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kValidateFooter =
     "Both may be one folder with two dtypes. The rule: the P99 of the cosine distances is at most --max-p99, and Recall@5 of "
     "the "
     "pairs\n"
@@ -44,7 +44,7 @@ class ValidateCommand final : public Command {
         add_value(app, "--passage-prompt", passage_prompt_, "Text to put before the texts of pairs; the model's unless given");
     add_rule_flags(app);
     add_output_flags(app);
-    app.footer(kFooter);
+    app.footer(kValidateFooter);
   }
 
   Result<> run(const Interrupt& interrupt) override {

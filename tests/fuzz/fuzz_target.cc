@@ -51,7 +51,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
        .read = fuzz_model_folder,
        .memory_factor = 1'000,
        .memory_besides = 16 << 20,
-       .mutations = 4'000},
+       .mutations = 1'500},
       {.name = "text_rows", .read = fuzz_text_rows},
   };
   return targets;
