@@ -37,15 +37,18 @@ HttpRequest request_of(std::string_view bytes) {
   return request;
 }
 
-// Failures of a made-up model that never fails: the server's own, then.
-bool is_our_fault(const HttpResponse& response) {
-  return response.status == 500 || response.body.find("the server failed to handle the request") != std::string::npos;
+// Failures of a made-up model that never fails: the server's own, then. Answers may repeat what was asked, so words that the
+// request has itself prove nothing; libFuzzer finds them by watching comparisons.
+bool is_our_fault(const HttpResponse& response, std::string_view asked) {
+  constexpr std::string_view kWords = "the server failed to handle the request";
+  return response.status == 500 ||
+         (response.body.find(kWords) != std::string::npos && asked.find(kWords) == std::string_view::npos);
 }
 
 bool ask(RouterUnderTest& router, std::string_view bytes) {
   const HttpRequest request = request_of(bytes);
   const HttpResponse response = router.ask(request);
-  INLAY_CHECK(!is_our_fault(response), "a request is answered or refused");
+  INLAY_CHECK(!is_our_fault(response, bytes), "a request is answered or refused");
   if (response.content_type == "application/json" && !response.body.empty()) {
     INLAY_CHECK(JsonDocument::parse(response.body, "answer").has_value(), "an answer is JSON");
   }
